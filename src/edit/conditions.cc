@@ -12,10 +12,10 @@ namespace tenon::edit {
 namespace {
 
 std::optional<bool> condition_of(Store& store, Id graph, const NodeContent& node,
-                                 const std::map<std::string, Tensor>& known) {
+                                 const std::unordered_map<std::string_view, Tensor>& known) {
   if (node.inputs.empty()) return std::nullopt;
   auto tensor = constant_of(store, graph, node.inputs[0]);
-  const auto found = known.find(std::string(node.inputs[0]));
+  const auto found = known.find(node.inputs[0]);
   if (!tensor && graph == store.graph() && found != known.end()) tensor = found->second;
   if (!tensor || tensor->type() != DataType::kBOOL || tensor->count() != 1) return std::nullopt;
   return tensor->data<bool>()[0];

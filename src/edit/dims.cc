@@ -42,50 +42,54 @@ int64_t product(const std::vector<Extent>& shape, size_t end) {
 
 // What is known of a value: its stored type, or what was inferred.
 const std::vector<Extent>* shape_in(const Types& types, std::string_view name) {
-  const auto found = types.find(std::string(name));
+  const auto found = types.find(name);
   return found == types.end() || !found->second.has_shape ? nullptr : &found->second.shape;
 }
 
 class Carry {
  public:
-  explicit Carry(Store& store) : store_(store), before_(inferred()), now_(before_) {}
+  explicit Carry(Store& store) : store_(store), before_(inferred()) {}
 
   /// What the engine found before and what it finds now.
   const Inference& before() const { return before_; }
   const Inference& now() const { return now_; }
 
-  /// Changes constants until shapes follow from the inputs that are there now.
+  /// Changes constants so that shapes follow from the inputs that are there now, each as the engine
+  /// comes to its node: what follows depends on it.
   size_t run() {
-    size_t count = 0;
-    now_ = inferred();
-    for (const Id id : store_.items(store_.graph(), Kind::kNode)) {
-      const NodeContent& node = store_.node(id);
-      if (!is_standard_node(node) || node.inputs.size() < 2 || node.outputs.empty()) continue;
-      if (node.op_type != "Reshape" && node.op_type != "Expand") continue;
-      if (integer_attribute(node, "allowzero", 0) != 0) continue;
-      const auto target = constant_of(store_, store_.graph(), node.inputs[1]);
-      if (!target || target->type() != DataType::kINT64) continue;
-      const auto* old_in = shape_in(before_.types, node.inputs[0]);
-      const auto* old_out = shape_in(before_.types, node.outputs[0]);
-      const auto* new_in = shape_in(now_.types, node.inputs[0]);
-      if (old_in == nullptr || old_out == nullptr || new_in == nullptr
-          || old_in->size() != new_in->size())
-        continue;
-      const std::vector<int64_t> values = target->integers();
-      const auto changed = node.op_type == "Reshape"
-                               ? reshape_target(values, *old_in, *old_out, *new_in)
-                               : expand_target(values, *old_in, *new_in);
-      if (changed == values) continue;
-      set_target(id, changed);
-      ++count;
-      now_ = inferred();  // what follows depends on it
-    }
-    return count;
+    std::map<Id, std::vector<int64_t>> targets;
+    now_ = inferred([&](Id id, const std::vector<Extent>& first) {
+      auto target = new_target(id, first);
+      if (target) targets.emplace(id, *target);
+      return target;
+    });
+    for (const auto& [id, target] : targets) set_target(id, target);
+    return targets.size();
   }
 
  private:
-  Inference inferred() {
-    Inference found = infer(store_);
+  // What the second input of a node is to be; none where it stays.
+  std::optional<std::vector<int64_t>> new_target(Id id, const std::vector<Extent>& new_in) {
+    const NodeContent& node = store_.node(id);
+    if (node.op_type != "Reshape" && node.op_type != "Expand") return std::nullopt;
+    if (!is_standard_node(node) || node.inputs.size() < 2 || node.outputs.empty()
+        || integer_attribute(node, "allowzero", 0) != 0)
+      return std::nullopt;
+    const auto* old_in = shape_in(before_.types, node.inputs[0]);
+    const auto* old_out = shape_in(before_.types, node.outputs[0]);
+    if (old_in == nullptr || old_out == nullptr || old_in->size() != new_in.size())
+      return std::nullopt;
+    const auto target = constant_of(store_, store_.graph(), node.inputs[1]);
+    if (!target || target->type() != DataType::kINT64) return std::nullopt;
+    const std::vector<int64_t> values = target->integers();
+    const auto changed = node.op_type == "Reshape"
+                             ? reshape_target(values, *old_in, *old_out, new_in)
+                             : expand_target(values, *old_in, new_in);
+    return changed == values ? std::nullopt : std::optional(changed);
+  }
+
+  Inference inferred(const SecondInput& second_input = {}) {
+    Inference found = infer(store_, second_input);
     for (const Id id : store_.items(store_.graph(), Kind::kInput))
       if (const auto type = tensor_type(store_.content(id).fields))
         found.types.emplace(store_.content(id).name, *type);
@@ -137,7 +141,7 @@ class Carry {
     for (size_t axis = 0; axis < old_in.size() && axis < target.size(); ++axis) {
       int64_t& element = target[target.size() - 1 - axis];
       const Extent& before = old_in[old_in.size() - 1 - axis];
-      if (before == new_in[new_in.size() - 1 - axis]) continue;
+      if (!before.is_known() || before == new_in[new_in.size() - 1 - axis]) continue;
       if (before.value == element) element = 1;
     }
     return target;
@@ -162,7 +166,7 @@ class Carry {
 void renew_types(Store& store, const Types& types) {
   for (const Id id : store.items(store.graph(), Kind::kValueInfo)) store.remove(id);
   for (const Id id : store.items(store.graph(), Kind::kOutput)) {
-    const auto found = types.find(std::string(store.content(id).name));
+    const auto found = types.find(store.content(id).name);
     const auto stored = tensor_type(store.content(id).fields);
     if (found != types.end()) {
       TensorType type = found->second;
@@ -198,8 +202,8 @@ void require_batch(const Store& store, const Types& before, int64_t old, const T
       has_axis = has_axis || ((*was)[axis].value == old && (*is)[axis].value == batch);
     require(has_axis,
             "the model does not work with another batch: output '{}' is {} with {}, and {} with {}",
-            printable(std::string(name)), text_of(before.at(std::string(name))), old,
-            text_of(now.at(std::string(name))), batch);
+            printable(std::string(name)), text_of(before.at(name)), old, text_of(now.at(name)),
+            batch);
   }
 }
 

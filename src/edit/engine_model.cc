@@ -20,6 +20,12 @@ std::string engine_name(Id node) {
   return fmt::format("n{}", node);
 }
 
+Id node_of(const std::string& engine_name) {
+  Id id = kNone;
+  std::from_chars(engine_name.data() + 1, engine_name.data() + engine_name.size(), id);
+  return id;
+}
+
 // Whether tensors can be named as parts of the model's own file, which spares a copy of them.
 bool is_own_file_readable(const Store& store) {
   std::error_code error;
@@ -169,15 +175,14 @@ void import_nodes(Store& store, const EngineModel& model, Imported& imported) {
   ImportOptions options;
   options.model_path = store.path();
   options.max_nodes = std::max(options.max_nodes, 2 * model.nodes.size() + 1000);
+  if (model.second_input)
+    options.second_input = [&](const std::string& name, const tenon::Value& first) {
+      return model.second_input(node_of(name), first);
+    };
   const std::string bytes = model_bytes(store, model);
   try {
     import_onnx(std::as_bytes(std::span(bytes)), options, imported.network, imported.report);
-  } catch (const Error&) {  // what could be imported is there
-  }
-  try {
-    imported.network.infer_if_touched();
-  } catch (const Error& e) {
-    imported.problem = with_node_names(store, e.what());
+  } catch (const Error&) {  // what could be imported is there, each layer with its shapes
   }
 }
 

@@ -2,6 +2,7 @@
 // where they lie.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -17,13 +18,15 @@ struct EngineModel {
   std::vector<Id> initializers;
   std::vector<std::string> inputs;   // ValueInfoProtos
   std::vector<std::string> outputs;  // ValueInfoProtos
+  /// Elements that a node's second input has instead, as the first is now; none to leave it.
+  std::function<std::optional<std::vector<int64_t>>(Id node, const tenon::Value& first)>
+      second_input;
 };
 
 /// The engine's network of it, as far as the engine knows the operators.
 struct Imported {
   Network network;
   ImportReport report;
-  std::string problem;  // of the network as a whole
 
   /// The engine's tensors for the outputs of a node; none where it could not be imported.
   const std::vector<tenon::Value*>* outputs_of(Id node) const;

@@ -53,16 +53,16 @@ class Folding {
   }
 
  private:
-  size_t fold_known(const std::map<std::string, Tensor>& constants) {
+  size_t fold_known(const std::unordered_map<std::string_view, Tensor>& constants) {
     size_t count = 0;
-    for (const auto& [name, tensor] : constants) {
-      const Id id = store_.producer(graph_, name);
-      if (id == kNone || store_.item(id).kind != Kind::kNode) continue;
+    for (const Id id : store_.items(graph_, Kind::kNode)) {
       const NodeContent& node = store_.node(id);
       if (node.op_type == "Constant" || node.outputs.size() != 1 || is_random(node.op_type)
-          || is_quantization(node.op_type) || tensor.bytes() > options_.max_bytes)
+          || is_quantization(node.op_type))
         continue;
-      replace(id, {tensor});
+      const auto found = constants.find(node.outputs[0]);
+      if (found == constants.end() || found->second.bytes() > options_.max_bytes) continue;
+      replace(id, {found->second});
       ++count;
     }
     return count;
@@ -99,7 +99,7 @@ class Folding {
   }
 
   static const TensorType* found_in(const Types& types, std::string_view name) {
-    const auto found = types.find(std::string(name));
+    const auto found = types.find(name);
     return found == types.end() ? nullptr : &found->second;
   }
 

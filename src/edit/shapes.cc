@@ -103,7 +103,26 @@ std::optional<Tensor> constant_in(const tenon::Value& value) {
   return tensor;
 }
 
-}  // namespace
+// False where the model says as much already.
+bool set_type(Store& store, Id graph, std::string_view name, const TensorType& type) {
+  const Id id = store.type_of(graph, name);
+  if (id == kNone) {
+    store.insert(graph, Kind::kValueInfo, 13, value_info(name, type));
+    return true;
+  }
+  const auto before = tensor_type(store.content(id).fields);
+  TensorType merged = type;
+  if (before && before->has_shape) {
+    // A name that the model gives stays.
+    merged = *before;
+    if (merged.shape.size() != type.shape.size()) return false;
+    for (size_t i = 0; i < merged.shape.size(); ++i)
+      if (merged.shape[i] == Extent()) merged.shape[i] = type.shape[i];
+  }
+  if (before && merged == *before) return false;
+  store.replace(id, with_type(store.content(id).fields, merged));
+  return true;
+}
 
 // Types that a node of an inner graph gives, or one that branches before it go on with.
 void add_inner(const Store& store, Id id, const Imported& imported,
@@ -121,10 +140,19 @@ void add_inner(const Store& store, Id id, const Imported& imported,
   }
 }
 
-Inference infer(Store& store) {
+}  // namespace
+
+Inference infer(Store& store, const SecondInput& second_input) {
   Inference inference;
   Imported imported;
-  const EngineModel model = whole_model(store);
+  EngineModel model = whole_model(store);
+  if (second_input)
+    model.second_input = [&](Id node, const tenon::Value& first) {
+      std::vector<Extent> extents;
+      for (const Dim extent : first.dims)
+        extents.push_back(extent->is_constant() ? Extent{extent->value.integer, ""} : Extent());
+      return first.known ? second_input(node, extents) : std::nullopt;
+    };
   import_nodes(store, model, imported);
   const auto inexact = inexact_values(store);
   const std::vector<std::string> names = imported.network.symbol_names();
@@ -145,7 +173,6 @@ Inference infer(Store& store) {
     for (const Id id : store.items(graph, Kind::kNode))
       add_inner(store, id, imported, inexact,
                 graph == store.graph() ? inference.types : inference.inner[graph]);
-  inference.problem = imported.problem;
   for (const ImportProblem& problem : imported.report.problems)
     if (problem.code != nvonnxparser::ErrorCode::kUNSUPPORTED_NODE) {
       inference.problem = with_node_names(store, problem.text);
@@ -157,7 +184,7 @@ Inference infer(Store& store) {
 bool contradicts(const Store& store, Id graph, const Types& types) {
   for (const Id id : store.items(graph, Kind::kOutput)) {
     const auto declared = tensor_type(store.content(id).fields);
-    const auto found = types.find(std::string(store.content(id).name));
+    const auto found = types.find(store.content(id).name);
     if (declared && declared->has_shape && found != types.end() && found->second.has_shape
         && declared->shape.size() != found->second.shape.size())
       return true;
@@ -169,29 +196,10 @@ namespace {
 
 size_t write_types(Store& store, Id graph, const Types& types) {
   size_t changed = 0;
-  for (const auto& [name, type] : types) {
-    const Id id = store.type_of(graph, name);
-    if (id == kNone) {
-      store.insert(graph, Kind::kValueInfo, 13, value_info(name, type));
-      ++changed;
-      continue;
-    }
-    const auto before = tensor_type(store.content(id).fields);
-    if (before && before->has_shape) {
-      // A name that the model gives stays.
-      TensorType merged = *before;
-      if (merged.shape.size() != type.shape.size()) continue;
-      for (size_t i = 0; i < merged.shape.size(); ++i)
-        if (merged.shape[i] == Extent()) merged.shape[i] = type.shape[i];
-      if (merged == *before) continue;
-      store.replace(id, with_type(store.content(id).fields, merged));
-    } else if (before == type) {
-      continue;
-    } else {
-      store.replace(id, with_type(store.content(id).fields, type));
-    }
-    ++changed;
-  }
+  for (const Id node : store.items(graph, Kind::kNode))
+    for (const std::string_view output : store.node(node).outputs)
+      if (const auto found = types.find(output); found != types.end())
+        changed += set_type(store, graph, output, found->second) ? 1 : 0;
   return changed;
 }
 

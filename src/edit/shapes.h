@@ -3,29 +3,37 @@
 
 #include <tenon/onnx.h>
 
-#include <map>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "base/tensor.h"
 #include "edit/store.h"
 
 namespace tenon::edit {
 
-/// By names of the main graph. Not in it: what is behind operators that nobody knows, sequences,
-/// element types that the engine has not.
-using Types = std::map<std::string, TensorType>;
+/// By names of the main graph, as the store has them. Not in it: what is behind operators that
+/// nobody knows, sequences, element types that the engine has not.
+using Types = std::unordered_map<std::string_view, TensorType>;
 
 struct Inference {
   Types types;
   std::map<Id, Types> inner;  ///< of graphs inside nodes, by graph; extents are numbers or unknown
   /// Values that are the same in every run, and small, though no constants: what is computed of
   /// static extents.
-  std::map<std::string, Tensor> constants;
+  std::unordered_map<std::string_view, Tensor> constants;
   /// The first thing that keeps the engine from importing the model, but for operators that it does
   /// not know; "" when there is none.
   std::string problem;
 };
-Inference infer(Store& store);
+/// Elements that the second input of a node is to have, by the extents of its first as they are
+/// found; none where it stays.
+using SecondInput =
+    std::function<std::optional<std::vector<int64_t>>(Id node, const std::vector<Extent>& first)>;
+Inference infer(Store& store, const SecondInput& second_input = {});
 /// Whether a body declares another rank of an output than was found: some exporters do with
 /// scalars, and what the body says of its shapes is then of no use.
 bool contradicts(const Store& store, Id graph, const Types& found);

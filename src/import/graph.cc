@@ -187,11 +187,19 @@ bool GraphImporter::import_node(Scope& scope, onnx::NodeProto& node, int index) 
     call_function(scope, node, *m.function, name, inputs);
     return true;
   }
+  if (scope.is_model && options_.second_input) replace_second_input(scope, node, inputs);
   Graphs graphs(*this, scope, node, name);
   NodeContext n(*scope.state, node, name, opset, std::move(inputs), scope.weights->tensors, graphs);
   import_operator(scope, n, m);
   finish_node(scope, n);
   return true;
+}
+
+void GraphImporter::replace_second_input(const Scope& scope, const onnx::NodeProto& node,
+                                         std::vector<Item>& inputs) const {
+  if (inputs.size() < 2 || !std::holds_alternative<Value*>(inputs[0]) || is_null(inputs[0])) return;
+  if (const auto elements = options_.second_input(node.name(), *std::get<Value*>(inputs[0])))
+    inputs[1] = &Layers(*scope.state, node.name()).integers(*elements);
 }
 
 void GraphImporter::import_operator(Scope& scope, NodeContext& n, const Meaning& m) {

@@ -50,6 +50,8 @@ class GraphImporter {
 
   Meaning meaning_of(const onnx::NodeProto& node, int64_t opset) const;
   std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index);
+  void replace_second_input(const Scope& scope, const onnx::NodeProto& node,
+                            std::vector<Item>& inputs) const;
   void import_operator(Scope& scope, NodeContext& n, const Meaning& meaning);
   void finish_node(Scope& scope, NodeContext& n);
   void report_inner(NodeContext& n);

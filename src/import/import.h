@@ -4,10 +4,12 @@
 #include <NvOnnxParser.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/log.h"
@@ -41,6 +43,10 @@ struct ImportOptions {
   size_t max_nodes = node_limit();
   /// Weights that replace, by name, those of the model: the bytes of an initializer.
   std::map<std::string, std::span<const std::byte>> initializers;
+  /// Asked before each node of the model that has two inputs or more, once in each branch that goes
+  /// on with it: elements that its second input, a vector of int64, has instead; none to leave it.
+  std::function<std::optional<std::vector<int64_t>>(const std::string& node, const Value& first)>
+      second_input;
 };
 
 /// One thing that keeps a model from being imported.
@@ -63,7 +69,7 @@ struct ImportReport {
   /// Operators that became plugin layers, each once.
   std::vector<std::string> plugins;
   /// Output tensors of each ONNX node, by node name; null for an output left out.
-  std::map<std::string, std::vector<Value*>> node_outputs;
+  std::unordered_map<std::string, std::vector<Value*>> node_outputs;
   /// What nodes of bodies (of If, Loop, Scan, not of functions) give, by the nodes' own names; none
   /// for what is no tensor.
   std::map<std::string, std::vector<std::optional<InnerTensor>>> inner_outputs;
