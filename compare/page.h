@@ -1,14 +1,19 @@
-// The page that shows a report, which the build embeds.
+// Pages that show JSON as a picture, and which the build embeds.
 #ifndef TENON_COMPARE_PAGE_H
 #define TENON_COMPARE_PAGE_H
 
+#include <string>
 #include <string_view>
 
 namespace tenon::compare {
 
-/// page.html: {{title}} stands once for the title as HTML, before it {{report}} for the report as
-/// JSON.
+/// page.html, with graph.css and graph.js inside, as other pages of graphs have them.
 extern const std::string_view kPage;
+
+/// `page` with the title at its mark {{title}}, and the JSON at its mark {{report}}, which stands
+/// in a script element; each mark is there once. No text of either can be read as a part of the
+/// page.
+std::string filled_page(std::string_view page, const std::string& title, const std::string& json);
 
 }  // namespace tenon::compare
 

@@ -70,13 +70,6 @@ std::string dump(const Report& report, int indent) {
   return all.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// As JSON within an HTML element, and as HTML: neither may begin an element.
-std::string escaped(std::string text, const std::string& less_than) {
-  for (size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += less_than.size())
-    text.replace(at, 1, less_than);
-  return text;
-}
-
 }  // namespace
 
 std::string text_of(const Report& report, bool has_tensors) {
@@ -106,17 +99,7 @@ std::string json_of(const Report& report) {
 }
 
 std::string page_of(const Report& report, const std::string& title) {
-  std::string page(kPage);
-  // The title first: names in the report may look like its mark.
-  const auto replace = [&](const std::string& mark, const std::string& by) {
-    page.replace(page.find(mark), mark.size(), by);
-  };
-  std::string name = title;
-  for (size_t at = 0; (at = name.find('&', at)) != std::string::npos; at += 5)
-    name.replace(at, 1, "&amp;");
-  replace("{{title}}", escaped(name, "&lt;"));
-  replace("{{report}}", escaped(dump(report, -1), "\\u003c"));
-  return page;
+  return filled_page(kPage, title, dump(report, -1));
 }
 
 }  // namespace tenon::compare

@@ -5,6 +5,6 @@
 
 namespace tenon::serve {
 
-std::string_view trace_page_text();
+extern const std::string_view kTracePage;
 
 }  // namespace tenon::serve

@@ -70,6 +70,8 @@ class Show {
                   {"metadata", json::object()},
                   {"graph", graph_tree(store_.graph())},
                   {"functions", json::array()}};
+    const Id owner = store_.container(store_.graph()).owner;
+    model["graph"]["name"] = std::string(bytes_field(store_.content(owner).fields, 2));
     for (const Id id : store_.items(0, Kind::kMetadata))
       model["metadata"][std::string(store_.content(id).name)] =
           std::string(bytes_field(store_.content(id).fields, 2));

@@ -27,7 +27,7 @@ def include_options(options, folder):
 
 
 def sources():
-    generated = clients.ROOT / "build/release/serve/trace_page_text.cc"
+    generated = clients.ROOT / "build/release/serve/trace_page.html.cc"
     found = [*clients.ROOT.glob("session/*.cc"), *clients.ROOT.glob("serve/*/*.cc"), *clients.ROOT.glob("serve/image/cuda/*.cc"),
              generated]
     return sorted(path for path in found if not path.stem.endswith("_test"))

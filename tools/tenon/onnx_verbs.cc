@@ -4,8 +4,10 @@
 
 #include <charconv>
 
+#include "compare/page.h"
 #include "error.h"
 #include "npz.h"
+#include "onnx_page.h"
 #include "options.h"
 
 namespace tenon::tool {
@@ -62,6 +64,26 @@ std::pair<std::string, std::string> two_names(const char* verb, const std::strin
 Apply counting(const char* what, size_t (*change)(Model&)) {
   return
       [=](Model& model, const std::string&) { return fmt::format("{} {}\n", change(model), what); };
+}
+
+std::string show(Model& model, const std::string& text) {
+  edit::ShowOptions options;
+  bool is_json = false, is_page = false;
+  for (const std::string& word : names_of(text)) {
+    if (word == "json")
+      is_json = true;
+    else if (word == "html")
+      is_page = true;
+    else if (word == "shapes")
+      options.shapes = true;
+    else if (word == "constants")
+      options.constants = true;
+    else
+      fail("show: '{}' is not 'shapes', 'constants', 'json' or 'html'", word);
+  }
+  if (!is_page) return is_json ? edit::show_json(model, options) : edit::show_text(model, options);
+  options.shapes = true;
+  return compare::filled_page(kOnnxPage, "ONNX model", edit::show_json(model, options));
 }
 
 std::string extract_part(Model& model, const std::string& text) {
@@ -335,19 +357,8 @@ std::string apply_patch(Model& model, const std::string& path) {
 
 const std::vector<OnnxVerb>& onnx_verbs() {
   static const std::vector<OnnxVerb> verbs = {
-      {"show", "[shapes|constants|json]", "Print nodes, inputs and outputs",
-       [](Model& model, const std::string& text) {
-         edit::ShowOptions options;
-         bool is_json = false;
-         for (const std::string& word : names_of(text)) {
-           if (word != "shapes" && word != "constants" && word != "json")
-             fail("show: '{}' is not 'shapes', 'constants' or 'json'", word);
-           (word == "json"     ? is_json
-            : word == "shapes" ? options.shapes
-                               : options.constants) = true;
-         }
-         return is_json ? edit::show_json(model, options) : edit::show_text(model, options);
-       }},
+      {"show", "[shapes|constants|json|html]",
+       "Print nodes, inputs and outputs, or a page with a picture", show},
       {"extract", "[INPUTS:]OUTPUTS", "Keep what leads from tensors to tensors", extract_part},
       {"rename", "FROM:TO", "Rename a tensor, wherever it is read", rename_tensor},
       {"rename-node", "FROM:TO", "Rename a node", rename_node},

@@ -76,6 +76,18 @@ bool is_dense(const std::vector<int64_t>& table, int64_t run) {
   return true;
 }
 
+// Where a row begins in the source, a row being a position on the axes before `axes`.
+int64_t base_of(const Shape& out, const OffsetTables& tables, int axes, int64_t row,
+                int64_t start) {
+  for (int axis = axes - 1; axis >= 0; --axis) {
+    const int64_t step = tables[static_cast<size_t>(axis)][static_cast<size_t>(row % out[axis])];
+    if (step == kOutside) return kOutside;
+    row /= out[axis];
+    start += step;
+  }
+  return start;
+}
+
 template <class T>
 void copy_elements(const Shape& out, const OffsetTables& tables, const T* source, T* target,
                    const T* fill) {
@@ -92,27 +104,28 @@ void copy_elements(const Shape& out, const OffsetTables& tables, const T* source
   const auto length = static_cast<int64_t>(inner.size());
   constexpr int64_t kElementsPerTask = 32768;
   const int64_t grain = std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, length * run));
+  // Blocks of rows by elements of the inner axis: what lies far apart in the source is then read
+  // while its neighbours, which the next rows want, are in the cache.
+  constexpr int64_t kRows = 32, kInner = 8;
   parallel_for(out.volume(0, outer), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      int64_t base = run_start, rest = row;
-      bool outside = false;
-      for (int axis = outer - 1; axis >= 0; --axis) {
-        const int64_t step =
-            tables[static_cast<size_t>(axis)][static_cast<size_t>(rest % out[axis])];
-        rest /= out[axis];
-        outside |= step == kOutside;
-        base += step;
-      }
-      T* to = target + row * length * run;
-      for (int64_t i = 0; i < length; ++i, to += run) {
-        const int64_t step = inner[static_cast<size_t>(i)];
-        if (outside || step == kOutside)
-          std::fill_n(to, run, *fill);
-        else if (run == 1)
-          *to = source[base + step];
-        else
-          std::memcpy(to, source + base + step, static_cast<size_t>(run) * sizeof(T));
-      }
+    for (int64_t first = begin; first < end; first += kRows) {
+      const int64_t rows = std::min(kRows, end - first);
+      int64_t bases[kRows];
+      for (int64_t r = 0; r < rows; ++r)
+        bases[r] = base_of(out, tables, outer, first + r, run_start);
+      for (int64_t block = 0; block < length; block += kInner)
+        for (int64_t r = 0; r < rows; ++r) {
+          T* to = target + ((first + r) * length + block) * run;
+          for (int64_t i = block; i < std::min(block + kInner, length); ++i, to += run) {
+            const int64_t step = inner[static_cast<size_t>(i)];
+            if (bases[r] == kOutside || step == kOutside)
+              std::fill_n(to, run, *fill);
+            else if (run == 1)
+              *to = source[bases[r] + step];
+            else
+              std::memcpy(to, source + bases[r] + step, static_cast<size_t>(run) * sizeof(T));
+          }
+        }
     }
   });
 }
