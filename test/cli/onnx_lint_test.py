@@ -5,8 +5,10 @@ import subprocess
 
 import numpy as np
 import onnx
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from onnx_support import model_of, value
 from support import SOURCE, TENON, CliTest, run
 
 EXPORTS = SOURCE / "lint/testdata/exports"
@@ -73,6 +75,21 @@ class OnnxLint(CliTest):
         onnx.save(onnx.helper.make_model(graph, functions=[function], opset_imports=imports, ir_version=8), model)
         self.assertIn("0 errors, 0 warnings, 0 notes", self.lint("--fix", model, "-o", out))
         self.assertEqual(out.read_bytes(), model.read_bytes())
+
+    def test_lint_looks_into_functions(self):
+        inner = helper.make_function("local", "F", ["a"], ["z"], [helper.make_node("Mine", ["a"], ["z"], "mine", domain="my")],
+                                     [helper.make_opsetid("", 17)])
+        path = self.folder / "m.onnx"
+        model = model_of([helper.make_node("F", ["x"], ["f"], domain="local"), helper.make_node("Mine", ["f"], ["y"], "outer", domain="my")],
+                         [value("x", 3)], [value("y", 3)], functions=[inner], opsets=[("local", 1), ("my", 1)])
+        onnx.save(model, path)
+        done = run("onnx", "lint", path)
+        self.assertIn("'mine' is of the domain 'my', whose version the function 'F' does not import", done.stdout + done.stderr)
+        self.assertNotIn("'outer' is of the domain", done.stdout + done.stderr)
+        model.functions[0].opset_import.append(helper.make_opsetid("my", 1))
+        onnx.save(model, path)
+        done = run("onnx", "lint", path)
+        self.assertNotIn("does not import", done.stdout + done.stderr)
 
     def test_standard_input_and_help(self):
         with open(EXPORTS / "unused_weights.onnx", "rb") as model:
