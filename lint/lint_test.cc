@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -211,6 +212,64 @@ TEST(Lint, MistakesInRules) {
             std::string::npos);
   EXPECT_NE(error_of(rule(R"("severity": "error")")).find("it is of every node"),
             std::string::npos);
+}
+
+// What the schema of SARIF 2.1.0 asks of the parts that a report has.
+void expect_sarif(const json& report) {
+  EXPECT_EQ(report.at("version"), "2.1.0");
+  ASSERT_TRUE(report.at("runs").is_array());
+  for (const json& run : report["runs"]) {
+    const json& driver = run.at("tool").at("driver");
+    EXPECT_FALSE(driver.at("name").get<std::string>().empty());
+    std::set<std::string> rules;
+    for (const json& rule : driver.at("rules")) {
+      EXPECT_TRUE(rules.insert(rule.at("id")).second) << rule["id"];
+      EXPECT_FALSE(rule.at("shortDescription").at("text").get<std::string>().empty());
+      const std::string level = rule.at("defaultConfiguration").at("level");
+      EXPECT_TRUE(level == "note" || level == "warning" || level == "error") << level;
+      if (rule.contains("help")) {
+        EXPECT_TRUE(rule["help"].at("text").is_string());
+      }
+    }
+    for (const json& result : run.at("results")) {
+      EXPECT_TRUE(rules.contains(result.at("ruleId"))) << result;
+      const std::string level = result.at("level");
+      EXPECT_TRUE(level == "note" || level == "warning" || level == "error") << level;
+      EXPECT_FALSE(result.at("message").at("text").get<std::string>().empty());
+      for (const json& location : result.at("locations")) {
+        const json& physical = location.at("physicalLocation");
+        const std::string uri = physical.at("artifactLocation").at("uri");
+        EXPECT_EQ(uri.find_first_of(" \\<>\"{}|^`:#?"), uri.npos) << uri;
+        const json region = physical.value("region", json{{"startLine", 1}});
+        EXPECT_GE(region.at("startLine"), 1);
+        for (const json& logical : location.value("logicalLocations", json::array()))
+          EXPECT_TRUE(logical.at("name").is_string());
+      }
+    }
+  }
+}
+
+TEST(Lint, SarifIsAsItsSchemaSays) {
+  const auto rules = own_rules();
+  size_t results = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    if (entry.path().extension() != ".onnx") continue;
+    const edit::Model model = edit::Model::load(entry.path().string());
+    const json report = json::parse(sarif_of(lint(model, rules), rules, "a folder/50%: m.onnx"));
+    SCOPED_TRACE(entry.path());
+    expect_sarif(report);
+    results += report["runs"][0]["results"].size();
+  }
+  EXPECT_GT(results, 15u);
+  Finding odd;
+  odd.rule = rules[0].id;
+  odd.message = "odd";
+  odd.source = "a net.py:0";
+  const json report = json::parse(sarif_of({odd}, rules, "m.onnx"));
+  expect_sarif(report);
+  EXPECT_EQ(report["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+                  ["uri"],
+            "a%20net.py");
 }
 
 TEST(Lint, Sarif) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <tenon/printable.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "lint/lint.h"
@@ -19,11 +21,24 @@ json rule_row(const Rule& rule) {
   return row;
 }
 
+// A path as SARIF has it: a URI reference, whose other characters stand as %20.
+std::string uri_of(const std::string& path) {
+  constexpr std::string_view kPlain = "-._~/!$&'()*+,;=@";
+  std::string uri;
+  for (const char c : path)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos)
+      uri += c;
+    else
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return uri;
+}
+
 json result_row(const Finding& finding, const std::string& file) {
-  json physical = {{"artifactLocation", {{"uri", file}}}};
+  json physical = {{"artifactLocation", {{"uri", uri_of(file)}}}};
   if (const size_t colon = finding.source.rfind(':'); colon != std::string::npos)
-    physical = {{"artifactLocation", {{"uri", finding.source.substr(0, colon)}}},
-                {"region", {{"startLine", std::stoi("0" + finding.source.substr(colon + 1))}}}};
+    physical = {
+        {"artifactLocation", {{"uri", uri_of(finding.source.substr(0, colon))}}},
+        {"region", {{"startLine", std::max(1, std::stoi(finding.source.substr(colon + 1)))}}}};
   json location = {{"physicalLocation", physical}};
   const std::string& name = finding.node.empty() ? finding.tensor : finding.node;
   if (!name.empty()) location["logicalLocations"] = {{{"name", name}, {"kind", "element"}}};
