@@ -15,7 +15,8 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
   "$python" src/import/testdata/write_onnx_cases.py "$cases"
   "$python" src/import/testdata/write_bad_models.py "$build/bad_models"
   "$python" fuzz/onnx_seeds.py "$build/corpus/onnx_fuzz" "$cases" "$build/bad_models"
-  cp -r "$build/corpus/onnx_fuzz" "$build/corpus/edit_fuzz"
+  # Each of its inputs goes through every edit.
+  "$python" fuzz/onnx_seeds.py --one-each "$build/corpus/edit_fuzz" "$cases" "$build/bad_models"
   "$python" fuzz/timing_cache_seeds.py "$build/corpus/timing_cache_fuzz"
   mkdir -p "$build/corpus/calibration_cache_fuzz"
   printf 'TRT-8601-MinMaxCalibration\nx: 3c010204\na: b:c: 4000890a\nd: 0\n' >"$build/corpus/calibration_cache_fuzz/cache"
