@@ -198,4 +198,51 @@ void Downgrade::slice() {
   positive_axes();
 }
 
+void Downgrade::shape() {
+  const int64_t start = integer_attribute(node(), "start", 0);
+  const AttributeContent* end = node().find("end");
+  if (start == 0 && end == nullptr) return erase("start");
+  const std::string_view all = put("Shape", {node().inputs.at(0)});
+  const std::string_view first = constant("start", integers_tensor({start}));
+  const std::string_view last = constant(
+      "end", integers_tensor({end == nullptr ? INT64_MAX : integer_attribute(node(), "end", 0)}));
+  become("Slice", {all, first, last});
+}
+
+// Before, all axes from `axis` on were one: the same thing where it is the last.
+void Downgrade::softmax() {
+  const std::string_view input = node().inputs.at(0);
+  const auto rank = rank_of(input);
+  int64_t axis = integer_attribute(node(), "axis", -1);
+  if (axis == -1 && !rank) return set(attribute(store_, "axis", axis));
+  if (!rank) refuse("works along an axis, and the rank of its input is not known");
+  if (axis < 0) axis += static_cast<int64_t>(*rank);
+  const auto last = static_cast<int64_t>(*rank) - 1;
+  if (axis == last) return set(attribute(store_, "axis", last));
+  if (axis < 0 || axis > last) refuse("has no such axis");
+  std::vector<int64_t> order(*rank);
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  std::swap(order[static_cast<size_t>(axis)], order.back());
+  const AttributeContent perm = attribute(store_, "perm", order);
+  const std::string op(node().op_type);
+  const std::string_view turned = put("Transpose", {input}, {perm});
+  const std::string_view done = put(op.c_str(), {turned}, {attribute(store_, "axis", last)});
+  become("Transpose", {done}, {perm});
+}
+
+// It means nothing where there is one scale.
+void Downgrade::quantize_axis() {
+  const TensorType* scale = node().inputs.size() < 2 ? nullptr : type_of(node().inputs[1]);
+  if (scale == nullptr || !scale->has_shape || !scale->shape.empty())
+    refuse("may have a scale for each channel, which it cannot there");
+  erase("axis");
+}
+
+void Downgrade::bias_of_gemm() {
+  if (node().inputs.size() != 2) return;
+  NodeDraft draft = store_.draft(id_);
+  draft.content.inputs.push_back(number("zero", 0));
+  store_.replace_node(id_, std::move(draft));
+}
+
 }  // namespace tenon::edit

@@ -1,4 +1,5 @@
 """`tenon onnx`: opset, against ONNX's own checker and evaluator."""
+import importlib.util
 import unittest
 
 import numpy as np
@@ -7,6 +8,7 @@ from onnx import helper, numpy_helper
 
 from onnx_support import INT64, RANDOM, OnnxCase, classifier, integers, model_of, operators, tensor, value
 from opset_cases import CASES, model_of as lowered_model
+from support import SOURCE
 
 NOT_EVALUATED = {"batch_norm", "resize_up", "resize_sizes", "resize_linear", "scatter"}  # by ONNX's evaluator in the lower opset
 
@@ -102,6 +104,12 @@ class Opset(OnnxCase):
                     [value("p", 2), value("q", 2)], [value("s", 2), value("o", 2)])), "Scan")):
             onnx.save(model_of([node], [value("x", 1, 2, 3)], [value("y", 1, 2, 3)], [*parts, tensor("i", 1, 2)], opset=8), self.model)
             self.refuse("onnx", "opset=16", self.model, "-o", self.folder / "no.onnx", names=[place])
+
+    def test_operator_schemas_are_onnxs(self):
+        specification = importlib.util.spec_from_file_location("make_operator_schemas", SOURCE / "src/edit/testdata/make_operator_schemas.py")
+        maker = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(maker)
+        self.assertEqual((SOURCE / "src/edit/operator_schemas.txt").read_text().splitlines(), list(maker.lines()))
 
     def test_opset_knows_every_change(self):
         """What ONNX changed so that a node means something else: each was looked at, and is converted or refused by src/edit/opset.cc."""
