@@ -34,10 +34,10 @@ Tensor scale_tensor(const std::string& tensor, const QuantizationParameters& par
 
 // int8, or uint8: its type is that of the quantized tensor.
 Tensor zero_tensor(const std::string& tensor, const QuantizationParameters& parameters) {
-  const int64_t least = parameters.is_unsigned ? 0 : -128, largest = least + 255;
-  require(parameters.zero_point >= least && parameters.zero_point <= largest,
+  const int64_t smallest = parameters.is_unsigned ? 0 : -128, largest = smallest + 255;
+  require(parameters.zero_point >= smallest && parameters.zero_point <= largest,
           "'{}': {} is no zero point of {}: give a number from {} to {}", printable(tensor),
-          parameters.zero_point, parameters.is_unsigned ? "uint8" : "int8", least, largest);
+          parameters.zero_point, parameters.is_unsigned ? "uint8" : "int8", smallest, largest);
   const Shape shape =
       parameters.axis ? Shape{static_cast<int64_t>(parameters.scales.size())} : Shape{};
   Tensor zeros(parameters.is_unsigned ? DataType::kUINT8 : DataType::kINT8, shape);
