@@ -83,6 +83,9 @@ struct GrpcServer::State {
     builder.SetMaxSendMessageSize(-1);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_connection_calls);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // Clients that are gone without a word are noticed.
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
       builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
     }

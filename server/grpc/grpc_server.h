@@ -31,7 +31,7 @@ struct GrpcOptions {
 };
 
 /// Serves until it is stopped. Health (`grpc.health.v1`) is SERVING so long as all models are
-/// ready. Compressed requests are refused, since nothing bounds what they become.
+/// ready. Compressed requests are refused.
 class GrpcServer {
  public:
   /// @param models outlive the server.

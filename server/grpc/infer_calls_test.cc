@@ -139,10 +139,13 @@ TEST_F(InferCallsTest, CompressedMessagesAreRefused) {
 TEST_F(InferCallsTest, TheDeadlineOfTheCallIsThatOfTheRequest) {
   models_.switches().hold(true);
   grpc::ClientContext context;
+  const auto before = Clock::now();
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(100));
   EXPECT_EQ(stub_->ModelInfer(&context, row_of(1), &response_).error_code(),
             StatusCode::DEADLINE_EXCEEDED);
   EXPECT_TRUE(models_.switches().wait_for_waiting(0));
+  ASSERT_TRUE(models_.switches().last.deadline);
+  EXPECT_LT(*models_.switches().last.deadline, before + std::chrono::seconds(60));
 }
 
 TEST_F(InferCallsTest, TheTimeoutOfTheRequestIsItsDeadline) {
