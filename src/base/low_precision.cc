@@ -80,10 +80,10 @@ uint8_t int4_of(float x) {
 const std::array<float, 256>& e4m3_values() {
   static const auto values = [] {
     std::array<float, 256> v{};
-    for (int i = 0; i < 128; ++i) {
-      const float x = i == 127 ? std::numeric_limits<float>::quiet_NaN() : decode(kE4M3, i);
-      v[static_cast<size_t>(i)] = x;
-      v[static_cast<size_t>(i + 128)] = -x;
+    for (size_t i = 0; i < 128; ++i) {
+      v[i] =
+          i == 127 ? std::numeric_limits<float>::quiet_NaN() : decode(kE4M3, static_cast<int>(i));
+      v[i + 128] = -v[i];
     }
     return v;
   }();

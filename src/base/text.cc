@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
 #include <tenon/printable.h>
 
 namespace tenon {

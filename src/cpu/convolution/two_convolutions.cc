@@ -90,7 +90,7 @@ class TwoKernels final : public Kernel {
 
   StoredKernel store() const override {
     StoredKernel stored = first_->store();
-    for (auto& [name, value] : stored.state) name = kFirst + name;
+    for (auto& [name, value] : stored.state) name.insert(0, kFirst);
     stored.state.emplace_back(kBetween, static_cast<int64_t>(first_->output_layouts[0]));
     stored.state.emplace_back(kPackedByFirst, static_cast<int64_t>(stored.packed.size()));
     const StoredKernel second = second_->store();
