@@ -1,8 +1,11 @@
 // tenon-server: the models of a folder, for clients of the Open Inference Protocol.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <mutex>
+#include <thread>
 
 #include "grpc/grpc_server.h"
 #include "http/http_server.h"
@@ -171,17 +174,27 @@ void serve(const Options& options) {
   const auto http = options.allow_http ? start_http(options, routes) : nullptr;
   const auto grpc = options.allow_grpc ? start_grpc(options, models) : nullptr;
   const auto metrics = options.allow_metrics ? start_metrics(options, models) : nullptr;
-  value_of(models.start());
-  log("tenon-server: ready");
+  // Signals are waited for while models load.
+  Result<void> started;
+  std::thread loading([&] {
+    started = models.start();
+    if (started)
+      log("tenon-server: ready");
+    else
+      kill(getpid(), SIGTERM);
+  });
   wait_for_signal(signals);
+  models.begin_stop();
   const auto timeout = std::chrono::seconds(options.exit_timeout);
-  const auto end = std::chrono::steady_clock::now() + timeout;
+  // Both at once, so that each has the whole time.
+  std::thread stopping([&] {
+    if (grpc != nullptr) grpc->stop(timeout);
+  });
   if (http != nullptr) http->stop(timeout);
-  if (grpc != nullptr)
-    grpc->stop(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
-                            end - std::chrono::steady_clock::now()),
-                        std::chrono::milliseconds(0)));
+  stopping.join();
+  loading.join();
   models.stop();
+  value_of(started);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Where exceptions end: inside the library errors are thrown, across its interface they are values.
 #pragma once
 
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <type_traits>
@@ -21,7 +22,9 @@ template <class Call> auto guard(Call&& call) noexcept -> Result<std::invoke_res
   } catch (Error& error) {
     return std::move(error);
   } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // of a container that would be larger than memory
+  } catch (const std::length_error&) {     // of a container that would be larger than memory
+  } catch (const std::exception& cause) {  // of the standard library: files, threads
+    return Error{cause.what()};
   }
   return Error{"out of memory"};
 }

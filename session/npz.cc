@@ -94,7 +94,10 @@ void add_member(zip_t* zip, const std::string& name, const std::vector<std::byte
   zip_source_t* const member = zip_source_buffer(zip, bytes.data(), bytes.size(), 0);
   const zip_int64_t index =
       member == nullptr ? -1 : zip_file_add(zip, (name + ".npy").c_str(), member, ZIP_FL_ENC_UTF_8);
-  if (index < 0) throw Error{"array '" + printable(name) + "': " + zip_strerror(zip)};
+  if (index < 0) {
+    if (member != nullptr) zip_source_free(member);
+    throw Error{"array '" + printable(name) + "': " + zip_strerror(zip)};
+  }
   zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
   zip_file_set_mtime(zip, static_cast<zip_uint64_t>(index), 315532800, 0);  // 1980: same bytes
 }

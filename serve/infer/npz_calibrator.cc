@@ -25,8 +25,9 @@ namespace fs = std::filesystem;
 std::vector<std::string> npz_files(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".npz") files.push_back(entry.path());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".npz") files.push_back(entry->path());
   if (error) throw Error{printable(folder) + ": cannot be read: " + error.message()};
   if (files.empty()) throw Error{printable(folder) + ": holds no .npz file to calibrate with"};
   std::sort(files.begin(), files.end());
@@ -44,12 +45,12 @@ NpzCalibrator::NpzCalibrator(nvinfer1::CalibrationAlgoType algorithm, int batch_
 
 void NpzCalibrator::start(const nvinfer1::INetworkDefinition& network,
                           const session::Shapes& batches, session::Memory::Kind memory) {
-  error_.reset();
   next_file_ = 0;
   cache_.clear();
   files_.clear();
   inputs_.clear();
-  if (!cache_file_.empty() && fs::exists(cache_file_))
+  std::error_code unknown;
+  if (!cache_file_.empty() && fs::exists(cache_file_, unknown))
     cache_ = session::read_file(cache_file_);
   else
     files_ = npz_files(folder_);

@@ -26,8 +26,10 @@ class NpzCalibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
   /// there are neither samples nor a cache.
   void start(const nvinfer1::INetworkDefinition& network, const session::Shapes& batches,
              session::Memory::Kind memory);
-  /// What ended the last build.
+  /// What ended a build, since it was forgotten.
   const std::optional<std::string>& error() const { return error_; }
+
+  void forget_error() { error_.reset(); }
 
   int32_t getBatchSize() const noexcept override { return batch_size_; }
   nvinfer1::CalibrationAlgoType getAlgorithm() noexcept override { return algorithm_; }

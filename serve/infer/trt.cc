@@ -85,6 +85,7 @@ Result<void> Trt::BuildEngine(const std::string& onnx, const std::string& engine
       if (npz_calibrator_ != nullptr) start_calibration(network);
     };
     CompileOutput output(engine_file);
+    if (npz_calibrator_ != nullptr) npz_calibrator_->forget_error();
     const auto built = compile(mode_, onnx, output, options);
     if (npz_calibrator_ != nullptr && npz_calibrator_->error())
       throw Error{*npz_calibrator_->error()};

@@ -180,7 +180,11 @@ class BidiInfer final : public InferStream {
 }  // namespace
 
 grpc::Status status_of(const RequestError& error) {
-  const auto status = [&](grpc::StatusCode code) { return grpc::Status(code, error.text); };
+  const auto status = [&](grpc::StatusCode code) {
+    return
+        // Longer ones would not fit the trailing metadata.
+        return grpc::Status(code, error.text.substr(0, 1000));
+  };
   switch (error.failure) {
     case Failure::kInvalid:
       return status(grpc::StatusCode::INVALID_ARGUMENT);

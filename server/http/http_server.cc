@@ -1,6 +1,7 @@
 #include "http_server.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <tenon/printable.h>
 #include <unistd.h>
 
@@ -27,6 +28,17 @@ using boost::system::error_code;
 using Tcp = asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 
+// The socket of a server that was killed; nothing else.
+void unlink_if_dead(const std::string& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
+  asio::io_context io;
+  Local::socket socket(io);
+  error_code error;
+  socket.connect(Local::endpoint(path), error);
+  if (error == asio::error::connection_refused) ::unlink(path.c_str());
+}
+
 }  // namespace
 
 // Sessions hold it, so it lives as long as one does.
@@ -52,14 +64,15 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
       if (is_over_) return;
       is_stopping_ = true;
     }
-    asio::post(io_, [this] {
-      error_code ignored;
-      std::visit(
-          [&]<class Acceptor>(Acceptor& acceptor) {
-            if constexpr (!std::is_same_v<Acceptor, std::monostate>) acceptor.close(ignored);
-          },
-          acceptor_);
-    });
+    std::visit(
+        []<class Acceptor>(Acceptor& acceptor) {
+          if constexpr (!std::is_same_v<Acceptor, std::monostate>)
+            asio::post(acceptor.get_executor(), [&acceptor] {
+              error_code ignored;
+              acceptor.close(ignored);
+            });
+        },
+        acceptor_);
     {
       std::unique_lock lock(mutex_);
       idle_.wait_for(lock, timeout, [&] { return requests_ == 0; });
@@ -93,11 +106,11 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
     return false;
   }
   void release(size_t bytes) override { body_bytes_.fetch_sub(bytes); }
+  void begin_request() override {
+    const std::lock_guard lock(mutex_);
+    ++requests_;
+  }
   void handle(RestRequest request, Respond respond) override {
-    {
-      const std::lock_guard lock(mutex_);
-      ++requests_;
-    }
     const bool is_slow = options_.is_slow && options_.is_slow(request);
     auto call = [this, request = std::move(request), respond = std::move(respond)]() mutable {
       handler_(std::move(request), std::move(respond));
@@ -125,15 +138,16 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
     if (error)
       throw Error{"expected an IP address or unix:PATH to listen on, found '"
                   + printable(options_.address) + "'"};
-    auto& acceptor = acceptor_.emplace<Tcp::acceptor>(io_);
+    auto& acceptor = acceptor_.emplace<Tcp::acceptor>(asio::make_strand(io_));
     const Tcp::endpoint endpoint(address, options_.port);
     listen(acceptor, endpoint, options_.address + ":" + std::to_string(options_.port));
     port_ = acceptor.local_endpoint(error).port();
   }
   void listen_local(const std::string& path) {
-    ::unlink(path.c_str());  // of a server that was killed
+    unlink_if_dead(path);
     try {
-      listen(acceptor_.emplace<Local::acceptor>(io_), Local::endpoint(path), path);
+      listen(acceptor_.emplace<Local::acceptor>(asio::make_strand(io_)), Local::endpoint(path),
+             path);
     } catch (const boost::system::system_error& cause) {
       throw Error{"cannot listen on " + printable(path) + ": " + cause.what()};
     }
@@ -153,7 +167,8 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
     acceptor.async_accept(asio::make_strand(io_), [this, &acceptor](error_code error, auto socket) {
       if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
       if (error) {  // no descriptors are left, say: others end meanwhile
-        auto wait = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(50));
+        auto wait = std::make_shared<asio::steady_timer>(acceptor.get_executor(),
+                                                         std::chrono::milliseconds(50));
         wait->async_wait([this, wait, &acceptor](error_code) { accept(acceptor); });
         return;
       }

@@ -45,6 +45,14 @@ struct ResponseBody {
   };
 };
 
+// Takes as long for any text of a length.
+bool is_equal(beast::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
 template <class Protocol>
 class HttpSession final : public HttpConnection,
                           public std::enable_shared_from_this<HttpSession<Protocol>> {
@@ -53,6 +61,7 @@ class HttpSession final : public HttpConnection,
       : host_(std::move(host)), stream_(std::move(socket)) {}
   ~HttpSession() override {
     host_->remove(*this);
+    end_request();
     host_->release(reserved_);
   }
 
@@ -97,18 +106,20 @@ class HttpSession final : public HttpConnection,
 
   void on_header(error_code error) {
     if (error) return fail(error);
+    host_->begin_request();
+    is_counted_ = true;
     const Request& request = parser_->get();
     const HttpOptions& options = host_->options();
-    if (!options.token.empty() && request[http::field::authorization] != "Bearer " + options.token)
+    if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
+    if (!options.token.empty()
+        && !is_equal(request[http::field::authorization], "Bearer " + options.token))
       return end_with(
           error_response(401, "expected Authorization: Bearer with the server's token"));
     const auto length = parser_->content_length();
     if (length && *length > options.max_body) return fail(http::error::body_limit);
     // One that comes in chunks tells its length at its end.
     const size_t bytes = length ? *length : parser_->chunked() ? options.max_body : 0;
-    if (!host_->reserve(bytes))
-      return end_with(
-          error_response(429, "the bodies of requests take too much memory: try again"));
+    if (!host_->reserve(bytes)) return end_with(too_many_bytes());
     reserved_ = bytes;
     const auto reserved =
         session::guard([&] { parser_->get().body().reserve((length ? *length : 0) + kPadding); });
@@ -146,6 +157,9 @@ class HttpSession final : public HttpConnection,
         inflate(std::move(message.body()), std::string(message[http::field::content_encoding]),
                 host_->options().max_body);
     if (!body) return write(error_response(400, body.error()));
+    const size_t more = body->size() > reserved_ ? body->size() - reserved_ : 0;
+    if (!host_->reserve(more)) return write(too_many_bytes());
+    reserved_ += more;
     auto shared = session::guard([&] { return std::make_shared<Body>(*std::move(body)); });
     if (!shared) return write(error_response(503, shared.error()));
     request.body = *std::move(shared);
@@ -154,7 +168,6 @@ class HttpSession final : public HttpConnection,
       auto kept = std::make_shared<RestResponse>(std::move(response));
       self->host_->post(self->stream_.get_executor(),
                         [self, kept] { self->write(std::move(*kept)); });
-      self->host_->end_request();
     });
   }
 
@@ -170,7 +183,21 @@ class HttpSession final : public HttpConnection,
     });
   }
 
+  static RestResponse too_many_bytes() {
+    return error_response(429, "requests and responses take too much memory: try again");
+  }
+
+  // A client that does not read what it asked for holds its response, which counts until then.
+  bool reserve(const RestResponse& response) {
+    size_t bytes = response.text.size();
+    for (const serve::Tensor& tensor : response.tensors) bytes += tensor.bytes();
+    if (!host_->reserve(bytes)) return false;
+    reserved_ += bytes;
+    return true;
+  }
+
   void write(RestResponse response) {
+    if (!reserve(response)) response = too_many_bytes();
     is_answering_ = true;
     error_code ignored;
     stream_.socket().cancel(ignored);
@@ -200,10 +227,15 @@ class HttpSession final : public HttpConnection,
   void on_written(error_code error) {
     message_.reset();
     host_->release(std::exchange(reserved_, 0));
+    end_request();
     if (error) return shut();
     if (keeps_) return read_header();
     error_code ignored;
     stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
+  }
+
+  void end_request() {
+    if (std::exchange(is_counted_, false)) host_->end_request();
   }
 
   // A last response to a request whose rest is not read.
@@ -218,7 +250,7 @@ class HttpSession final : public HttpConnection,
     if (error == http::error::body_limit)
       return end_with(error_response(
           413, "the body is larger than " + std::to_string(options.max_body) + " bytes"));
-    if (error == http::error::header_limit)
+    if (error == http::error::header_limit || error == http::error::buffer_overflow)
       return end_with(error_response(
           431, "the header is larger than " + std::to_string(options.max_header) + " bytes"));
     const bool is_bad_request =
@@ -230,12 +262,13 @@ class HttpSession final : public HttpConnection,
 
   std::shared_ptr<HttpHost> host_;
   beast::basic_stream<Protocol> stream_;
-  beast::flat_buffer buffer_;
+  // Lines of chunks and trailers have no other bound.
+  beast::flat_buffer buffer_{host_->options().max_header + (size_t{64} << 10)};
   std::optional<http::request_parser<http::vector_body<unsigned char>>> parser_;
   std::optional<http::response<ResponseBody>> message_;
   std::stop_source stop_;
   size_t reserved_ = 0;
-  bool keeps_ = false, is_head_ = false, is_answering_ = false;
+  bool keeps_ = false, is_head_ = false, is_answering_ = false, is_counted_ = false;
 };
 
 template <class Protocol>

@@ -31,6 +31,8 @@ class HttpHost {
   virtual bool reserve(size_t bytes) = 0;
   virtual void release(size_t bytes) = 0;
   virtual void handle(RestRequest request, Respond respond) = 0;
+  /// Between these a request counts as one that came, which a stop waits for.
+  virtual void begin_request() = 0;
   virtual void end_request() = 0;
   /// Calls later, in the executor's order; false, and never, when the server is over.
   virtual bool post(boost::asio::any_io_executor executor, std::function<void()> call) = 0;

@@ -30,6 +30,19 @@ struct BodyMemory {
   serve::MixMemory memory;
 };
 
+// Memory that is freed without waiting for other models, as pinned memory would.
+struct HeapMemory {
+  explicit HeapMemory(size_t size) : bytes(size), memory(bytes.data(), size, nullptr, 0) {}
+  std::vector<std::byte> bytes;
+  serve::MixMemory memory;
+};
+
+Tensor heap_tensor(const Shape& shape, DataType type, size_t bytes) {
+  auto memory = std::make_shared<HeapMemory>(std::max<size_t>(bytes, 1));
+  return Tensor(shape, type, std::shared_ptr<serve::MixMemory>(memory, &memory->memory),
+                serve::DataHead::kHost);
+}
+
 std::string text_of(const element& value, const std::string& where) {
   std::string_view text;
   if (value.get(text) != simdjson::SUCCESS) throw Error{where + ": expected a string"};
@@ -300,7 +313,7 @@ class Parser {
     // An element takes at least two bytes of JSON.
     if (bytes / session::element_size(type) > json_)
       throw Error{where + ": has fewer elements than the shape " + session::shape_text(shape)};
-    Tensor tensor(shape, type);
+    Tensor tensor = heap_tensor(shape, type, bytes);
     Elements elements(tensor, where);
     elements.take(data);
     elements.finish();
@@ -314,7 +327,7 @@ class Parser {
     unsigned char* const data = body_->data() + binary_;
     binary_ += bytes;
     if (reinterpret_cast<uintptr_t>(data) % session::element_size(type) != 0) {
-      Tensor tensor(shape, type);
+      Tensor tensor = heap_tensor(shape, type, bytes);
       value_of(tensor.copy_from_cpu(0, data, tensor.numel()));
       return tensor;
     }
@@ -391,6 +404,14 @@ void append_output(RestResponse& to, NamedTensor output, bool is_binary) {
 }
 
 }  // namespace
+
+bool has_load_parameters(const Body& body) noexcept {
+  simdjson::dom::parser parser;
+  object fields, parameters;
+  return !body.empty()
+         && parser.parse(body.data(), body.size(), true).get(fields) == simdjson::SUCCESS
+         && fields["parameters"].get(parameters) == simdjson::SUCCESS && parameters.size() > 0;
+}
 
 std::string json_string(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";

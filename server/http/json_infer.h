@@ -44,6 +44,9 @@ Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
 /// are binary.
 Result<RestResponse> infer_response(InferResponse response, const OutputFormat& format) noexcept;
 
+/// Whether the body of a request to load a model has "parameters", such as another configuration.
+bool has_load_parameters(const Body& body) noexcept;
+
 /// The text as a JSON string, with its quotes. Bytes that are no UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <tenon/printable.h>
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "model/datatype.h"
@@ -121,7 +122,10 @@ RestResponse not_found(const std::string& target) {
 }  // namespace
 
 RestResponse error_response(int status, const std::string& text) {
-  RestResponse response = json_response(R"({"error":)" + json_string(text) + "}");
+  // Names and elements of requests may be of any length.
+  constexpr size_t kLongest = 1000;
+  const std::string shown = text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+  RestResponse response = json_response(R"({"error":)" + json_string(shown) + "}");
   response.status = status;
   response.may_retry = status == 429 || status == 503;
   return response;
@@ -132,7 +136,8 @@ RestResponse error_response(const RequestError& error) {
 }
 
 bool RestRoutes::is_slow(const RestRequest& request) {
-  return request.target.starts_with("/v2/repository/models/");
+  const auto path = segments_of(request.target);
+  return path && path->size() > 2 && (*path)[1] == "repository" && (*path)[2] == "models";
 }
 
 RestResponse RestRoutes::index_response() {
@@ -145,7 +150,8 @@ RestResponse RestRoutes::index_response() {
 }
 
 // /v2/repository/index, /v2/repository/models/NAME/load
-RestResponse RestRoutes::repository_response(const std::vector<std::string>& path) {
+RestResponse RestRoutes::repository_response(const RestRequest& request,
+                                             const std::vector<std::string>& path) {
   if (path.size() == 3 && path[2] == "index") return index_response();
   const bool is_load = path.back() == "load";
   if (path.size() != 5 || path[2] != "models" || (!is_load && path.back() != "unload"))
@@ -153,8 +159,24 @@ RestResponse RestRoutes::repository_response(const std::vector<std::string>& pat
   if (!options_.allows_model_control)
     return error_response(
         403, "loading and unloading is off: start the server with --model-control-mode=explicit");
+  if (is_load && has_load_parameters(*request.body))
+    return error_response(
+        400, "parameters of load: a model is what its folder says; others are not supported yet");
   const Result<void> done = is_load ? models_.load(path[3]) : models_.unload(path[3]);
   return done ? json_response("{}") : error_response(400, done.error());
+}
+
+RestResponse RestRoutes::statistics_response() {
+  std::set<std::string> names;
+  for (const ModelStatus& model : models_.index()) names.insert(model.name);
+  std::vector<std::string> items;
+  for (const std::string& name : names)
+    for (const std::string& version : models_.versions(name)) {
+      const ModelOrError found = models_.find(name, version);
+      if (const auto* const model = std::get_if<std::shared_ptr<Model>>(&found))
+        items.push_back(statistics_json(**model));
+    }
+  return json_response(R"({"model_stats":)" + json_list(items) + "}");
 }
 
 RestResponse RestRoutes::statistics_response(const std::string& name, const std::string& version) {
@@ -165,7 +187,12 @@ RestResponse RestRoutes::statistics_response(const std::string& name, const std:
     if (const auto* const model = std::get_if<std::shared_ptr<Model>>(&found))
       items.push_back(statistics_json(**model));
   }
-  if (items.empty()) return error_response(std::get<RequestError>(models_.find(name, version)));
+  if (items.empty()) {
+    // A model that came meanwhile has done nothing yet.
+    const ModelOrError found = models_.find(name, version);
+    if (const auto* const error = std::get_if<RequestError>(&found)) return error_response(*error);
+    items.push_back(statistics_json(*std::get<std::shared_ptr<Model>>(found)));
+  }
   return json_response(R"({"model_stats":)" + json_list(items) + "}");
 }
 
@@ -202,7 +229,7 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
   const bool is_post = request.method == "POST";
   if (path.size() >= 2 && path[0] == "v2" && path[1] == "repository") {
     if (!is_post) return error_response(405, "expected POST, found " + printable(request.method));
-    return repository_response(path);
+    return repository_response(request, path);
   }
   if (request.method != "GET" && request.method != "HEAD")
     return error_response(405, "expected GET, found " + printable(request.method));
@@ -216,6 +243,9 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
       return response;
     }
   }
+  if (path.size() == 3 && path[0] == "v2" && path[1] == "models" && path[2] == "stats"
+      && models_.versions("stats").empty())
+    return statistics_response();
   if (path.size() >= 3 && path[0] == "v2" && path[1] == "models")
     return model_response(request, path);
   return not_found(request.target);
@@ -231,6 +261,7 @@ void RestRoutes::infer(RestRequest request, const std::string& name, const std::
   InferRequest wanted = std::move(parsed->request);
   wanted.stop = request.stop;
   wanted.trace = std::move(request.trace);
+  wanted.bytes = request.body->size();
   auto model = std::get<std::shared_ptr<Model>>(std::move(found));
   Model& running = *model;
   running.infer(std::move(wanted), [model = std::move(model), format = std::move(parsed->format),

@@ -28,8 +28,10 @@ class RestRoutes {
  private:
   RestResponse response_to(const RestRequest& request, const std::vector<std::string>& path);
   RestResponse model_response(const RestRequest& request, const std::vector<std::string>& path);
-  RestResponse repository_response(const std::vector<std::string>& path);
+  RestResponse repository_response(const RestRequest& request,
+                                   const std::vector<std::string>& path);
   RestResponse index_response();
+  RestResponse statistics_response();
   RestResponse statistics_response(const std::string& name, const std::string& version);
   void infer(RestRequest request, const std::string& name, const std::string& version,
              Respond respond);

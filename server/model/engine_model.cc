@@ -246,7 +246,17 @@ class EngineModel final : public Model {
                 + session::shape_text(max)};
   }
 
+  static size_t bytes_of(const InferRequest& request) {
+    size_t bytes = 0;
+    for (const NamedTensor& input : request.inputs) bytes += input.tensor.bytes();
+    return std::max(bytes, request.bytes);
+  }
+
   void check(const InferRequest& request) const {
+    if (bytes_of(request) > limits_.max_bytes)
+      throw Error{"the request has " + std::to_string(bytes_of(request))
+                  + " bytes, and all that a model holds may have "
+                  + std::to_string(limits_.max_bytes)};
     for (size_t i = 0; i < request.inputs.size(); ++i) {
       const auto& [name, tensor] = request.inputs[i];
       const session::Tensor* const info = find_input(name);
@@ -280,11 +290,12 @@ class EngineModel final : public Model {
     options.deadline = request.deadline;
     if (!options.deadline && config_.default_timeout)
       options.deadline = Clock::now() + *config_.default_timeout;
-    options.priority = request.priority;
+    options.priority =
+        request.priority == 0 ? -static_cast<int>(config_.default_priority) : request.priority;
     options.stop = request.stop;
     if (metadata_.max_batch > 1)
       options.cost = static_cast<size_t>(request.inputs[0].tensor.size(0));
-    for (const NamedTensor& input : request.inputs) options.bytes += input.tensor.bytes();
+    options.bytes = bytes_of(request);
     options.correlation_id = request.trace.empty() ? request.id : request.trace;
     return options;
   }

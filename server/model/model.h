@@ -39,6 +39,7 @@ struct InferRequest {
   int priority = 0;      ///< as of serve::JobOptions: higher goes first
   std::stop_token stop;  ///< used when nobody waits for the answer any more
   std::string trace;     ///< `traceparent` of W3C Trace Context; may be empty
+  size_t bytes = 0;      ///< of the message, which the tensors may keep
 };
 
 struct InferResponse {

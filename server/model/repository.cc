@@ -89,8 +89,13 @@ bool serves(const auto& versions) {
                              [](const auto& version) { return version.second.model != nullptr; });
 }
 
+// Who has found a model gives it its request first.
 void drain(std::vector<std::shared_ptr<Model>>& models) noexcept {
-  for (const auto& model : models) model->drain();
+  for (const auto& model : models) {
+    for (int i = 0; i < 2000 && model.use_count() > 1; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    model->drain();
+  }
 }
 
 }  // namespace
@@ -111,23 +116,28 @@ std::map<std::string, Repository::Files> Repository::scan() const {
     std::error_code error;
     fs::directory_iterator entries(folder, error);
     if (error) throw Error{printable(folder) + ": cannot be read: " + error.message()};
-    for (const fs::directory_entry& entry : entries) {
-      const std::string name = entry.is_directory() ? entry.path().filename() : entry.path().stem();
+    for (; entries != fs::directory_iterator(); entries.increment(error)) {
+      const fs::directory_entry& entry = *entries;
+      std::error_code unknown;  // of this entry, as of a link in a circle
+      const bool is_folder = entry.is_directory(unknown);
+      const std::string name = is_folder ? entry.path().filename() : entry.path().stem();
       if (name.empty() || name[0] == '.') continue;
-      if (!entry.is_directory()) {
+      if (!is_folder) {
         if (is_model_file(entry.path()))
-          models[name].emplace(entry.path(), entry.last_write_time(error));
+          models[name].emplace(entry.path(), entry.last_write_time(unknown));
         continue;
       }
       // NAME/file and NAME/VERSION/file; deeper folders are none of ours.
       Files files;
-      for (fs::recursive_directory_iterator file(entry.path(), error), end; !error && file != end;
-           file.increment(error)) {
-        if (file.depth() > 1) file.disable_recursion_pending();
-        if (file->is_regular_file(error) && file.depth() <= 1)
-          files.emplace(file->path(), file->last_write_time(error));
+      constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+      for (fs::recursive_directory_iterator file(entry.path(), kFollow, unknown), end;
+           !unknown && file != end; file.increment(unknown)) {
+        if (file.depth() >= 1) file.disable_recursion_pending();
+        std::error_code of_file;
+        if (file->is_regular_file(of_file))
+          files.emplace(file->path(), file->last_write_time(of_file));
       }
-      if (!files.empty()) models[name].merge(files);
+      models[name].merge(files);
     }
   }
   return models;
@@ -211,6 +221,10 @@ void Repository::unload_versions(const std::string& name, Files files) {
 Result<void> Repository::start() noexcept {
   return session::guard([&] {
     for (const auto& [name, files] : scan()) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (is_stopping_) return;
+      }
       try {
         load_files(name, files);
       } catch (const Error&) {  // it is in the index
@@ -248,11 +262,16 @@ void Repository::poll() {
   }
 }
 
+void Repository::begin_stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+}
+
 void Repository::stop() noexcept {
+  begin_stop();
   std::vector<std::shared_ptr<Model>> models;
   {
     const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
     for (auto& [name, entry] : entries_)
       for (auto& [number, version] : entry.versions) {
         if (version.model == nullptr) continue;
@@ -306,7 +325,8 @@ std::vector<ModelStatus> Repository::index() const {
       all.push_back({name, "", entry.reason.empty() ? ModelState::kUnloaded : ModelState::kFailed,
                      entry.reason.empty() ? "unloaded" : entry.reason});
     for (const auto& [number, version] : entry.versions)
-      all.push_back({name, std::to_string(number), version.state, version.reason});
+      all.push_back({name, std::to_string(number), version.state,
+                     version.reason.empty() ? entry.reason : version.reason});
   }
   return all;
 }

@@ -37,6 +37,8 @@ class Repository final : public Models {
   /// Loads all models; then looks for changes if the options say so. What cannot be loaded is in
   /// the index. An error where a folder cannot be read.
   Result<void> start() noexcept;
+  /// From now on nothing is ready, and what start() has not loaded yet stays so.
+  void begin_stop() noexcept;
   /// Unloads all models: those who wait are answered.
   void stop() noexcept;
 
