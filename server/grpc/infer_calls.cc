@@ -181,9 +181,8 @@ class BidiInfer final : public InferStream {
 
 grpc::Status status_of(const RequestError& error) {
   const auto status = [&](grpc::StatusCode code) {
-    return
-        // Longer ones would not fit the trailing metadata.
-        return grpc::Status(code, error.text.substr(0, 1000));
+    // Longer ones would not fit the trailing metadata.
+    return grpc::Status(code, error.text.substr(0, 1000));
   };
   switch (error.failure) {
     case Failure::kInvalid:

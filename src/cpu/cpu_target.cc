@@ -12,6 +12,7 @@
 #include "cpu/instruction_set.h"
 #include "cpu/kernels.h"
 #include "cpu/peaks.h"
+#include "cpu/pointwise.h"
 #include "cpu/simd/bfloat_product.h"
 #include "cpu/simd/byte_product.h"
 #include "cpu/simd/kernels.h"
@@ -69,9 +70,10 @@ class CpuTarget final : public Target {
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
     if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
-      return epilogue.empty() ? multiplies(*convolution) : convolves_integers(*convolution);
+      return epilogue.empty() ? multiplies(*convolution)
+                              : convolves_integers(*convolution) && fits_in_slots(epilogue);
     if (op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
-      return byte_product_kernels() != nullptr;
+      return byte_product_kernels() != nullptr && fits_in_slots(epilogue);
     return onednn_fuses(op, epilogue);  // nothing in a build without oneDNN
   }
 

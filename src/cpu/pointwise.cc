@@ -16,7 +16,6 @@ namespace {
 using Family = PointwiseStep::Family;
 
 constexpr int64_t kBlock = 512;      // floats of one register
-constexpr size_t kMaxSlots = 24;     // registers in memory at a time; 48 KB of stack
 constexpr int64_t kGrainBlocks = 8;  // blocks worth a task
 
 /// An input that does not run along with the output: adjacent axes with a common step are one.
@@ -118,7 +117,7 @@ class PointwiseExecution final : public PointwiseLoop {
 
   void run_range(std::span<const void* const> inputs, float* output, int64_t begin,
                  int64_t count) const override {
-    alignas(64) float slots[kMaxSlots * kBlock];
+    alignas(64) float slots[kPointwiseSlots * kBlock];
     for (size_t i = 0; i < program_.constants.size(); ++i) {
       const Place& place = places_[static_cast<size_t>(program_.constant_register(i))];
       std::fill_n(slots + place.index * kBlock, std::min(kBlock, count), program_.constants[i]);
@@ -185,9 +184,9 @@ class PointwiseExecution final : public PointwiseLoop {
         place.index = next++;
       }
     }
-    require(next <= kMaxSlots,
+    require(next <= kPointwiseSlots,
             "a pointwise program with {} live values is not supported; the limit is {}", next,
-            kMaxSlots);
+            kPointwiseSlots);
     slots_ = next;
   }
 

@@ -15,6 +15,13 @@ class PointwiseLoop : public Execution {
                          int64_t count) const = 0;
 };
 
+/// Registers that a loop holds in memory at a time, at most: 48 KB of stack.
+constexpr size_t kPointwiseSlots = 24;
+/// Whether a program of one input needs no more, even if each of its registers lives to the end.
+inline bool fits_in_slots(const PointwiseProgram& program) {
+  return 1 + program.constants.size() + program.steps.size() <= kPointwiseSlots;
+}
+
 /// The program over float tensors. Inputs of the output's shape lie in the output's layout, all
 /// others in rows and are broadcast; input 0 may be the output itself. Padding channels become
 /// zero.

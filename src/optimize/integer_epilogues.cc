@@ -39,10 +39,20 @@ std::optional<PointwiseProgram> program_of(const Uses& uses, Node& node) {
   return builder.program();
 }
 
+// Several matrices of weights, which targets have no kernel with an epilogue for.
+template <class Kind> bool is_stack(const Node& product) {
+  if constexpr (!std::is_same_v<Kind, IntegerMatrixMultiply>) return false;
+  const auto& extents = product.inputs[In::kWeights]->dims;
+  for (size_t axis = 0; axis + 2 < extents.size(); ++axis)
+    if (!extents[axis]->is_constant() || extents[axis]->value.integer != 1) return true;
+  return false;
+}
+
 template <class Kind>
 bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product) {
   const Kind* op = product.as<Kind>();
-  if (op == nullptr || op->to != DataType::kFLOAT || !op->epilogue.empty() || !is_plain(product))
+  if (op == nullptr || op->to != DataType::kFLOAT || !op->epilogue.empty() || !is_plain(product)
+      || is_stack<Kind>(product))
     return false;
   Node* layer = uses.only(*product.outputs[0]);
   const auto program = layer != nullptr ? program_of(uses, *layer) : std::nullopt;

@@ -67,6 +67,14 @@ TEST(IntegerEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
     m.output(m.through(y, DataType::kINT8, 0.02f, 0));
     EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
   }
+  {  // several matrices of weights
+    QuantizedModel m;
+    Value& x = m.through(m.input({2, 3, 8}), DataType::kINT8, 0.01f, 0);
+    Value& w = m.dequantize(m.bytes(DataType::kINT8, {2, 8, 4}), {0.01f});
+    Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
+    m.output(m.through(y, DataType::kINT8, 0.02f, -4));
+    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+  }
   {
     QuantizedModel m;
     m.output(m.through(silu(m, convolved_floats(m)), DataType::kINT8, 0.02f, 0));

@@ -104,6 +104,23 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
         }
 }
 
+// Of a panel that is not full, only the bytes of its channels are read.
+TEST(IntegerDepthwiseKernelTest, GivesEveryBitOfFewChannels) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
+  for (const int64_t channels : {1, 2, 3, 4, 6, 7, 8, 9, 12, 15, 16, 17, 20, 24, 29, 31}) {
+    SCOPED_TRACE(channels);
+    const IntegerConvolutionCase c{
+        {1, channels, 5, 4}, channels, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT8};
+    auto op = op_of(c, t.to);
+    op.groups = channels;
+    expect_exact(op,
+                 operands(t, bytes(t.data, c.data), bytes(t.weights, Shape{channels, 1, 3, 3}),
+                          channels, Zeros::kEach),
+                 "integer_depthwise");
+  }
+}
+
 // Panels that are full and not, padding that is wider than the data, strides and dilations.
 TEST(IntegerDepthwiseKernelTest, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";

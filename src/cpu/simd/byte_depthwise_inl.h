@@ -13,6 +13,26 @@ typedef int32_t DepthwiseSums __attribute__((vector_size(kLanes * 4)));
 typedef int16_t DepthwiseWeights __attribute__((vector_size(kLanes * 2), aligned(2), may_alias));
 typedef uint8_t DepthwiseData __attribute__((vector_size(kLanes), aligned(1), may_alias));
 
+// The first `count` bytes, fewer than a vector, without a detour over memory.
+[[gnu::always_inline]] inline DepthwiseData first_bytes(const uint8_t* data, int64_t count) {
+  uint64_t halves[2] = {};
+  if (count >= 8) {
+    std::memcpy(&halves[0], data, 8);
+    std::memcpy(&halves[1], data + count - 8, 8);
+    halves[1] = count == 8 ? 0 : halves[1] >> (8 * (16 - count));
+  } else if (count >= 4) {
+    uint32_t begin = 0, end = 0;  // which overlap
+    std::memcpy(&begin, data, 4);
+    std::memcpy(&end, data + count - 4, 4);
+    halves[0] = begin | uint64_t{end} << (8 * (count - 4));
+  } else {
+    for (int64_t i = 0; i < count; ++i) halves[0] |= uint64_t{data[i]} << (8 * i);
+  }
+  DepthwiseData bytes;
+  std::memcpy(&bytes, halves, sizeof bytes);
+  return bytes;
+}
+
 // The sums of one pixel. Of a panel that is not full, only the bytes of its channels are read.
 template <bool kFull>
 [[gnu::always_inline]] inline void depthwise_pixel(const ByteTaps& taps, const uint8_t* const* tap,
@@ -22,14 +42,14 @@ template <bool kFull>
   const int16_t* weights = taps.weights;
   for (int64_t t = 0; t < taps.count; ++t, weights += kPanelChannels) {
     const uint8_t* data = tap[t] + taps.channel;
-    uint8_t some[kPanelChannels] = {};
-    if constexpr (!kFull) {
-      std::memcpy(some, data, static_cast<size_t>(channels));
-      data = some;
-    }
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      const auto bytes = *reinterpret_cast<const DepthwiseData*>(data + v * kLanes) ^ taps.flip;
+      const int64_t left = channels - v * kLanes;
+      if (!kFull && left <= 0) break;
+      const DepthwiseData loaded = kFull || left >= kLanes
+                                       ? *reinterpret_cast<const DepthwiseData*>(data + v * kLanes)
+                                       : first_bytes(data + v * kLanes, left);
+      const auto bytes = loaded ^ taps.flip;
       const auto weight = *reinterpret_cast<const DepthwiseWeights*>(weights + v * kLanes);
       sums[v] += __builtin_convertvector(bytes, DepthwiseSums)
                  * __builtin_convertvector(weight, DepthwiseSums);
