@@ -149,6 +149,10 @@ TEST(HttpServer, WhatIsTooLargeOrNoHttpIsRefused) {
               StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(answer("GET / HTTP/1.1\r\nA: " + std::string(2000, 'a') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 431"));
+  // Lines of chunks have no end of their own.
+  EXPECT_THAT(answer("POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;a="
+                     + std::string(100000, 'a')),
+              StartsWith("HTTP/1.1 431"));
   EXPECT_THAT(answer("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(answer("POST /x HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n"),
               StartsWith("HTTP/1.1 400"));

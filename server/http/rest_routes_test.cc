@@ -96,12 +96,17 @@ TEST_F(Rest, ModelsAreOnlyControlledWhereThatIsAllowed) {
   EXPECT_EQ(ask("POST", "/v2/repository/models/double/load", "", allowed).status, 200);
   EXPECT_EQ(status("POST", "/v2/models/double/infer", request_), 200);
   EXPECT_EQ(ask("POST", "/v2/repository/models/broken/load", "", allowed).status, 400);
+  EXPECT_THAT(
+      ask("POST", "/v2/repository/models/double/load", R"({"parameters":{"config":"{}"}})", allowed)
+          .text,
+      HasSubstr("not supported yet"));
 }
 
 TEST_F(Rest, StatisticsAndMetricsCountRequests) {
   ask("POST", "/v2/models/double/infer", request_);
   EXPECT_THAT(ask("GET", "/v2/models/double/stats").text,
               HasSubstr(R"("version":"2","inference_count":1,"execution_count":1)"));
+  EXPECT_THAT(ask("GET", "/v2/models/stats").text, HasSubstr(R"("name":"echo_FP32")"));
   EXPECT_EQ(status("GET", "/v2/models/none/stats"), 404);
   RestRequest request;
   request.method = "GET";
