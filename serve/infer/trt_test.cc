@@ -106,7 +106,7 @@ class CalibratedTrt : public TrtTest {
 
 TEST_F(CalibratedTrt, SamplesOfAFolderMakeTheCache) {
   add_sample("0.npz", "x", {1, 2, 4}, 0.25f);
-  add_sample("1.npz", "x", {2, 4}, 1);   // without the batch's axis
+  add_sample("1.npz", "x", {2, 4}, 1);    // without the batch's axis
   add_sample("2.npz", "x", {2, 4}, 100);  // no whole batch is left for it
   ASSERT_TRUE(trt_.SetInt8Calibrator("MinMaxCalibrator", 2, folder_, cache_));
   const auto built = trt_.BuildEngine(onnx_, plan_);
