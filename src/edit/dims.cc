@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "edit/engine_model.h"
 #include "edit/graph_uses.h"
+#include "edit/inner_shapes.h"
 #include "edit/shapes.h"
 #include "edit/undone.h"
 #include "edit/values.h"
@@ -263,11 +264,23 @@ void check_at_others(Store& store, const InputShapes& shapes, const Inference& b
   }
 }
 
+std::vector<ChangedExtent> changed_extents(const Store& store, const InputShapes& shapes) {
+  std::vector<ChangedExtent> changed;
+  for (const auto& [id, shape] : shapes) {
+    const std::vector<Extent> before = type_of_input(store, id).shape;
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (before[axis].is_known() && before[axis] != shape[axis])
+        changed.push_back({axis, before[axis].value});
+  }
+  return changed;
+}
+
 /// @param batch what the first extents were, if these change, all to the same.
 size_t set_shapes(Model& model, const InputShapes& shapes, std::optional<int64_t> batch = {}) {
   return undone_unless(model, [&] {
     Store& store = model.store();
     Carry carry(store);
+    const std::vector<ChangedExtent> changed = changed_extents(store, shapes);
     set_inputs(store, shapes);
     const size_t count = carry.run();
     const bool worked = carry.before().problem.empty();
@@ -276,7 +289,9 @@ size_t set_shapes(Model& model, const InputShapes& shapes, std::optional<int64_t
     const Extent first = shapes.begin()->second.empty() ? Extent() : shapes.begin()->second[0];
     if (worked && batch && first.is_known())
       require_batch(store, carry.before().types, *batch, carry.now().types, first.value);
+    require_open_inside(store, changed, carry.before(), carry.now());
     renew_types(store, carry.now().types);
+    renew_inner_types(store, carry.now());
     if (worked) check_at_others(store, shapes, carry.before(), batch);
     remove_unused(model);
     return count;

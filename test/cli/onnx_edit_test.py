@@ -160,6 +160,34 @@ class Graphs(OnnxCase):
         onnx.save(classifier(), self.model)
         self.refuse("onnx", "set-batch=-2", self.model, "-o", self.out, names=["'-2' is no extent"])
 
+    def test_shapes_inside(self):
+        """What lies in branches and functions does not follow, and is refused; what they declare follows."""
+        steps = lambda p: [helper.make_node("Constant", [], [p + "s"], value_ints=[2, -1]), helper.make_node("Reshape", ["x", p + "s"], [p + "r"], p + "fixed"),
+                           helper.make_node("Flatten", [p + "r"], [p + "o"])]
+        free = lambda p: [helper.make_node("Relu", ["x"], [p + "m"]), helper.make_node("Reshape", ["w", "two"], [p + "w"]),
+                          helper.make_node("MatMul", [p + "m", p + "w"], [p + "o"])]
+        condition = value("c", element=TensorProto.BOOL)
+
+        def branching(nodes):
+            branches = [helper.make_graph(nodes(p), p, [], [value(p + "o", 2, 4)], value_info=[value(p + "m", 2, 4)]) for p in "ab"]
+            return model_of([helper.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1])], [value("x", 2, 4), condition],
+                            [value("y", 2, 4)], [tensor("w", 2, 8), integers("two", 4, 4)])
+        call = helper.make_function("local", "F", ["x"], ["o"], steps(""), [helper.make_opsetid("", 17)])
+        calling = model_of([helper.make_node("F", ["x"], ["y"], domain="local")], [value("x", 2, 4)], [value("y", 2, 4)], functions=[call], opsets=[("local", 1)])
+        for model in branching(steps), calling:
+            onnx.save(model, self.model)
+            for verb in "set-batch=N", "set-dims=x:6,4":
+                self.refuse("onnx", verb, self.model, "-o", self.out, names=["fixed", "[2,-1]", "inline"])
+        edited, _ = self.edit(calling, "inline", "set-batch=N")
+        self.assertEqual(self.outputs(edited, x=np.ones((3, 4), np.float32))[0].shape, (3, 4))
+        for verb in "set-batch=N", "set-dims=x:6,4":
+            edited, _ = self.edit(branching(free), verb)
+            for branch in edited.graph.node[0].attribute:
+                self.assertNotEqual(branch.g.output[0].type.tensor_type.shape.dim[0].dim_value, 2)
+                self.assertEqual(branch.g.output[0].type.tensor_type.shape.dim[1].dim_value, 4)
+            x = RANDOM.standard_normal((6, 4)).astype(np.float32)
+            self.assertEqual(self.outputs(edited, x=x, c=np.array(True))[0].shape, (6, 4))
+
     def test_delete_and_swap(self):
         edited, _ = self.edit(classifier(), "delete=relu", "swap=head:my::Head,size=3,scales=[0.5;1.5],name=abc", check=False)
         self.assertEqual(operators(edited), ["Conv", "Reshape", "Head"])
