@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "edit/graph_uses.h"
+#include "edit/shapes.h"
 #include "edit/undone.h"
 #include "edit/values.h"
 
@@ -59,6 +61,42 @@ std::vector<Id> readers_of(const Store& store, std::string_view name) {
   return readers;
 }
 
+// As the model says it, or else as the engine infers it.
+std::optional<TensorType> type_of(Store& store, std::string_view name) {
+  if (const Id id = store.producer(store.graph(), name);
+      store.item(id).kind == Kind::kInitializer) {
+    const StoredTensor stored = stored_tensor(store.content(id));
+    TensorType type{stored.type, true, {}};
+    for (const int64_t extent : stored.dims) type.shape.push_back({extent, ""});
+    return type;
+  }
+  if (const Id id = store.type_of(store.graph(), name); id != kNone)
+    if (auto type = tensor_type(store.content(id).fields); type && type->has_shape) return type;
+  const Types types = infer_types(store);
+  const auto found = types.find(name);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+// What is known of the tensor fits: float32 elements, the axis, and a scale for each of its extent.
+void require_fit(Store& store, const std::string& tensor,
+                 const QuantizationParameters& parameters) {
+  const std::optional<TensorType> type = type_of(store, tensor);
+  if (!type) return;
+  require(type->element == 0 || type->element == kFloat32,
+          "'{}' is of {}: only float32 tensors can be quantized", printable(tensor),
+          onnx_type_name(type->element));
+  if (!parameters.axis || !type->has_shape) return;
+  const auto rank = static_cast<int64_t>(type->shape.size());
+  const int64_t axis = *parameters.axis < 0 ? *parameters.axis + rank : *parameters.axis;
+  require(axis >= 0 && axis < rank, "'{}' is {}, which has no axis {}", printable(tensor),
+          text_of(*type), *parameters.axis);
+  const Extent& extent = type->shape[static_cast<size_t>(axis)];
+  const auto count = static_cast<int64_t>(parameters.scales.size());
+  require(!extent.is_known() || extent.value == count,
+          "'{}' is {}: its axis {} has {} elements, and {} scales were given", printable(tensor),
+          text_of(*type), *parameters.axis, extent.value, count);
+}
+
 void insert(Store& store, const std::string& tensor, const QuantizationParameters& parameters) {
   const int64_t opset = opset_of(store, 0);
   const int64_t needed = parameters.axis ? 13 : 10;
@@ -70,6 +108,7 @@ void insert(Store& store, const std::string& tensor, const QuantizationParameter
   require(producer != kNone, "there is no tensor '{}'", printable(tensor));
   const Tensor scale = scale_tensor(tensor, parameters), zero = zero_tensor(tensor, parameters);
   readers_of(store, tensor);
+  require_fit(store, tensor, parameters);
   const std::string_view name = store.keep(tensor);
   const std::string_view scale_name = store.new_name(tensor + "_scale");
   const std::string_view zero_name = store.new_name(tensor + "_zero_point");

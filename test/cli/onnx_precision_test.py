@@ -153,7 +153,9 @@ class Precision(OnnxCase):
         onnx.save(model, self.model)
         for verb, name in (("insert-qdq=no,scale=1", "no tensor 'no'"), ("insert-qdq=y,scale=1", "no node reads 'y'"),
                            ("insert-qdq=r,scale=-1", "no scale"), ("insert-qdq=r", "needs a scale"), ("insert-qdq=r,scale=1,zero_point=200", "int8"),
-                           ("insert-qdq=r,scale=[1;2]", "along which axis"), ("insert-qdq=r,size=1", "size=1"), ("remove-qdq=r", "no QuantizeLinear")):
+                           ("insert-qdq=r,scale=[1;2]", "along which axis"), ("insert-qdq=w,axis=2,scale=1", "no axis 2"),
+                           ("insert-qdq=w,axis=-1,scale=[1;2;3;4]", "5 elements, and 4 scales"), ("insert-qdq=r,axis=1,scale=[1;2]", "4 elements, and 2 scales"),
+                           ("insert-qdq=c,scale=1", "'c' is of bool: only float32"), ("insert-qdq=r,size=1", "size=1"), ("remove-qdq=r", "no QuantizeLinear")):
             self.refuse("onnx", verb, self.model, "-o", self.folder / "no.onnx", names=[name])
 
 
