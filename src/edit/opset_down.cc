@@ -147,6 +147,11 @@ void Downgrade::check() {
   if (newer == nullptr && schema == nullptr) return;  // nothing of ONNX: a plugin, say
   if (schema == nullptr) refuse("is an operator that this opset does not have");
   if (newer == nullptr) return;
+  // What an opset has of types, Identity takes, and Cast takes what it gives.
+  const OperatorSchema* types = schema_of(op == "Cast" ? "Cast" : "Identity", target_);
+  if (const int32_t given = given_element();
+      given > 0 && given < 64 && (types->input_types[0] >> given & 1) == 0)
+    refuse(fmt::format("gives {}, which it cannot there", onnx_type_name(given)));
   check_attributes(*schema, *newer);
   check_inputs(*schema);
   if (schema->max_outputs >= 0)
@@ -251,7 +256,7 @@ void Downgrade::forget(const Parts& constants) {
   for (const std::string_view name : constants)
     if (const Id id = name.empty() ? kNone : store_.producer(graph_, name);
         id != kNone && is_constant(store_, graph_, name)
-        && store_.users(store_.item(id).container, name).empty()
+        && !store_.has_users(store_.item(id).container, name)
         && store_.type_of(store_.item(id).container, name) == kNone)
       store_.remove(id);
 }
@@ -358,14 +363,25 @@ void Downgrade::pad() {
 }
 
 void Downgrade::clip() {
-  const auto low = float_input(1, "least value"), high = float_input(2, "largest value");
+  auto low = float_input(1, "least value");
+  const auto high = float_input(2, "largest value");
   keep_inputs(1);
+  if (low && high && *low > *high)
+    low = high;  // all is the largest, which is not said of the attributes
   if (low) set(attribute_of(store_, "min", *low));
   if (high) set(attribute_of(store_, "max", *high));
 }
 
-// Training is the only thing that it would matter for.
+// Training is the only thing that it would matter for, but for the mask, which is all true here and
+// was of other types and elements before.
 void Downgrade::dropout() {
+  if (node().outputs.size() > 1 && !node().outputs[1].empty()) {
+    if (store_.has_users(graph_, node().outputs[1]))
+      refuse(fmt::format("gives the mask '{}', which is another one there", node().outputs[1]));
+    NodeDraft draft = store_.draft(id_);
+    draft.content.outputs.resize(1);
+    store_.replace_node(id_, std::move(draft));
+  }
   if (float_input(2, "training mode").value_or(0) != 0)
     refuse("drops elements at random, which it does not there");
   const bool is_known = node().inputs.size() < 2 || node().inputs[1].empty()

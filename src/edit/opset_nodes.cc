@@ -66,6 +66,16 @@ std::string_view NodeConversion::number(const char* what, float value) {
   return constant(what, Tensor::of<Half>(DataType::kHALF, Shape{}, std::span(&half, 1)));
 }
 
+int32_t NodeConversion::given_element() const {
+  const NodeContent& node = store_.node(id_);
+  for (const char* attribute : {"to", "dtype"})
+    if (node.find(attribute) != nullptr)
+      return static_cast<int32_t>(integer_attribute(node, attribute, 0));
+  const AttributeContent* value = node.find("value");
+  const auto tensor = value == nullptr ? std::string_view() : bytes_field(value->bytes, 5);
+  return tensor.empty() ? 0 : stored_tensor(tensor).type;
+}
+
 std::optional<size_t> NodeConversion::rank_of(std::string_view name) {
   const TensorType* type = type_of(name);
   return type == nullptr || !type->has_shape ? std::nullopt : std::optional(type->shape.size());

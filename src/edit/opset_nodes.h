@@ -35,6 +35,8 @@ class NodeConversion {
   std::string_view number(const char* what, float value);
   /// Throws for an attribute that a call of the function gives, which has no value here.
   void require_values() const;
+  /// ONNX's number of the element type that attributes say the node gives; 0 where none does.
+  int32_t given_element() const;
   std::optional<size_t> rank_of(std::string_view name);
   int32_t element_of(std::string_view name) { return types().element_of(graph_, name); }
   const TensorType* type_of(std::string_view name) { return types().type_of(graph_, name); }

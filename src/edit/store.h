@@ -126,6 +126,8 @@ class Store {
   Id producer(Id container, std::string_view name) const;
   /// Nodes (also those of inner graphs) and outputs that read what the container itself defines.
   std::vector<Id> users(Id container, std::string_view name) const;
+  /// Whether users() has one, without looking at all of them.
+  bool has_users(Id container, std::string_view name) const;
   /// An input, output or value_info of the container with the type of the value; kNone for none.
   Id type_of(Id container, std::string_view name) const;
   /// True for the container itself, too.

@@ -132,6 +132,22 @@ std::vector<Id> Store::users(Id container, std::string_view name) const {
   return ids;
 }
 
+// From behind: what is gone gathers at the front when nodes are changed one after the other.
+bool Store::has_users(Id container, std::string_view name) const {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return false;
+  const std::vector<Id>& ids = found->second.users;
+  return std::any_of(ids.rbegin(), ids.rend(), [&](Id id) {
+    if (!still_has(id, &Name::users, name)) return false;
+    const Id reading = items_[id].container;
+    if (reading == container) return true;
+    if (!is_inside(reading, container)) return false;
+    const Id made = producer(reading, name);
+    return made == kNone || items_[made].container == container
+           || !is_inside(items_[made].container, container);
+  });
+}
+
 bool Store::is_inside(Id inner, Id outer) const {
   while (inner != kNone && inner != outer) inner = containers_[inner].parent;
   return inner == outer;

@@ -4,7 +4,7 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from onnx_support import INT64, RANDOM, OnnxCase, classifier, integers, model_of, operators, tensor, value
 from opset_cases import CASES, model_of as lowered_model
@@ -41,6 +41,14 @@ class Opset(OnnxCase):
                 if name not in NOT_EVALUATED:
                     self.assert_same(model, edited, **{k: RANDOM.standard_normal(shape).astype(np.float32) for k, shape in shapes.items()})
 
+    def test_lower_clip_with_crossed_bounds(self):
+        """All elements become the largest; of attributes that cross ONNX says nothing."""
+        model = model_of([helper.make_node("Clip", ["x", "low", "high"], ["y"])], [value("x", 3)], [value("y", 3)],
+                         [numpy_helper.from_array(np.float32(bound), name) for name, bound in (("low", 2), ("high", 1))], opset=13)
+        edited, _ = self.edit(model, "opset=10")
+        self.assertEqual({a.name: a.f for a in edited.graph.node[0].attribute}, {"min": 1, "max": 1})
+        np.testing.assert_array_equal(self.outputs(model, x=np.float32([0, 1.5, 3]))[0], np.ones(3))
+
     def test_what_a_lower_opset_cannot_say(self):
         x = [value("x", 2, 4, 6)]
         for node, opset, lower, why in (
@@ -53,6 +61,8 @@ class Opset(OnnxCase):
                 (helper.make_node("GreaterOrEqual", ["x", "x"], ["y"]), 12, 9, "reads 'x' of float32"),
                 (helper.make_node("LayerNormalization", ["x", "w"], ["y", "mean"]), 17, 16, "mean"),
                 (helper.make_node("Dropout", ["x", "", "train"], ["y"]), 12, 11, "at random"),
+                (helper.make_node("Dropout", ["x"], ["other", "y"]), 12, 11, "the mask 'y'"),
+                (helper.make_node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16), 13, 12, "gives bfloat16"),
                 (helper.make_node("ScatterND", ["x", "d", "u"], ["y"], reduction="max"), 18, 17, "reduction 'max'")):
             node.name = "n"
             parts = [t for t in (integers("s", 0, 0), integers("e", 2, 2), integers("a", 0, 1), integers("t", 1, 2), tensor("w", 6), tensor("r", 3),
