@@ -19,8 +19,9 @@ namespace {
 using OperatorNames = std::unordered_set<std::string_view>;
 
 // Operators that stay in float32: they count, choose, or take scales, have graphs inside, square
-// what they read, or are not defined for float16.
+// what they read, mean its bits, or are not defined for float16.
 const OperatorNames kKept = {"Bernoulli",
+                             "BitCast",
                              "BlackmanWindow",
                              "Celu",
                              "CumSum",
@@ -103,6 +104,10 @@ class Choosing {
  public:
   Choosing(Store& store, const ValueTypes& types, const HalfOptions& options)
       : store_(store), types_(types), options_(options) {
+    for (const Id function : store.functions())
+      if (const auto domain = function_domain(store, function);
+          domain.empty() || domain == "ai.onnx")
+        functions_.insert(store.content(store.container(function).owner).name);
     for (const Id graph : graphs_outside_functions(store))
       for (const Id id : store.items(graph, Kind::kNode)) nodes_.push_back(id);
   }
@@ -166,7 +171,7 @@ class Choosing {
 
   void choose(Id id) {
     const NodeContent& node = store_.node(id);
-    if (stays_float(node) || is_named_or_inside(id)) {
+    if (stays_float(node) || functions_.contains(node.op_type) || is_named_or_inside(id)) {
       choice_.kept.insert(id);
       return;
     }
@@ -314,6 +319,7 @@ class Choosing {
   const ValueTypes& types_;
   const HalfOptions& options_;
   std::vector<Id> nodes_;
+  OperatorNames functions_;               // of the model, that stand for operators of ONNX
   std::unordered_set<Id> large_, small_;  // nodes that read a constant of such values
   std::unordered_map<Id, float> largest_;
   Id first_unknown_ = kNone;

@@ -10,12 +10,9 @@
 #include "base/error.h"
 #include "edit/value_types.h"
 #include "edit/values.h"
-#include "edit/wire.h"
 
 namespace tenon::edit {
 namespace {
-
-constexpr uint32_t kFunctionDomain = 10;  // of FunctionProto
 
 // Null where the rank is not known.
 const TensorType* ranked_type(const Types& types, std::string_view name) {
@@ -74,7 +71,7 @@ std::vector<Id> graphs_that_do_not_follow(const Store& store) {
     is_new = false;
     for (const Id function : store.functions()) {
       const Content& content = store.content(store.container(function).owner);
-      const auto domain = bytes_field(content.fields, kFunctionDomain);
+      const auto domain = function_domain(store, function);
       if (!called.contains({domain, content.name}) || !seen.insert(function).second) continue;
       visit(function);
       is_new = true;

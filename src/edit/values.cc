@@ -351,6 +351,10 @@ void set_opset(Store& store, Id container, int64_t version, std::string_view dom
   store.insert(container, Kind::kOpset, is_function ? 9 : 8, message);
 }
 
+std::string_view function_domain(const Store& store, Id function) {
+  return bytes_field(store.content(store.container(function).owner).fields, 10);
+}
+
 bool is_standard_node(const NodeContent& node) {
   return plain_domain(node.domain).empty();
 }

@@ -87,6 +87,8 @@ AttributeContent text_attribute(Store& store, const std::string& name, std::stri
 int64_t opset_of(const Store& store, Id container, std::string_view domain = "");
 void set_opset(Store& store, Id container, int64_t version, std::string_view domain = "");
 bool is_standard_node(const NodeContent& node);
+/// Its name is that of the item that holds it.
+std::string_view function_domain(const Store& store, Id function);
 
 /// A node to insert: standard operator, inputs and outputs that store.keep() holds.
 NodeDraft standard_node(Store& store, const std::string& op_type, std::string_view name,

@@ -47,6 +47,13 @@ class Precision(OnnxCase):
                 found, expected = self.outputs(edited, x=x)[0], self.outputs(model, x=x)[0]
                 np.testing.assert_allclose(found, expected, rtol=5e-3, atol=5e-3)
                 self.assertEqual(found.dtype, np.float32)
+        own = helper.make_function("", "Softplus", ["a"], ["b"], [helper.make_node("Constant", [], ["k"], value_float=2.0), helper.make_node("Mul", ["a", "k"], ["b"])],
+                                   [helper.make_opsetid("", 17)])
+        bits = helper.make_node("BitCast", ["x"], ["y"], to=TensorProto.INT32)
+        for nodes, element, opset, functions in (([helper.make_node("Softplus", ["x"], ["y"])], FLOAT, 17, [own]), ([bits], TensorProto.INT32, 26, [])):
+            model = model_of(nodes, [value("x", 2, 3)], [value("y", 2, 3, element=element)], opset=opset, functions=functions)
+            edited, _ = self.edit(model, "float16", check=False)
+            self.assertEqual(operators(edited), operators(model))
         self.refuse("onnx", "float16=Cleu", self.model, "-o", self.out, names=["'Cleu'"])
 
     def test_float16_keeps_what_it_cannot_hold(self):
