@@ -54,15 +54,14 @@ bool may_hold(const NodeContent& node, const std::vector<int64_t>& target,
 
 // Functions that are called from the main graph, with graphs inside them, and graphs inside it.
 std::vector<Id> graphs_that_do_not_follow(const Store& store) {
-  std::set<std::pair<std::string_view, std::string_view>> called;
+  std::set<std::string_view> called;  // of any domain
   std::vector<Id> graphs;
   const std::vector<Id> containers = store.containers();
   const auto visit = [&](Id outer) {
     for (const Id graph : containers) {
       if (!store.is_inside(graph, outer)) continue;
       if (graph != store.graph()) graphs.push_back(graph);
-      for (const Id id : store.items(graph, Kind::kNode))
-        called.emplace(store.node(id).domain, store.node(id).op_type);
+      for (const Id id : store.items(graph, Kind::kNode)) called.insert(store.node(id).op_type);
     }
   };
   visit(store.graph());
@@ -70,9 +69,8 @@ std::vector<Id> graphs_that_do_not_follow(const Store& store) {
   for (bool is_new = true; is_new;) {
     is_new = false;
     for (const Id function : store.functions()) {
-      const Content& content = store.content(store.container(function).owner);
-      const auto domain = function_domain(store, function);
-      if (!called.contains({domain, content.name}) || !seen.insert(function).second) continue;
+      const std::string_view name = store.content(store.container(function).owner).name;
+      if (!called.contains(name) || !seen.insert(function).second) continue;
       visit(function);
       is_new = true;
     }

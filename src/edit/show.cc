@@ -4,6 +4,7 @@
 #include <tenon/onnx.h>
 #include <tenon/printable.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "edit/attributes.h"
@@ -42,18 +43,25 @@ std::string type_text(const std::optional<TensorType>& type) {
 }
 
 std::optional<TensorType> type_of_value(const Store& store, Id graph, std::string_view name,
-                                        const Types& types) {
+                                        const std::map<Id, Types>& types) {
   const Id id = store.type_of(graph, name);
   const auto stored = id == kNone ? std::nullopt : tensor_type(store.content(id).fields);
   if (stored && stored->has_shape) return stored;
-  const auto found = types.find(std::string(name));
-  return graph == store.graph() && found != types.end() ? found->second : stored;
+  const auto of_graph = types.find(graph);
+  if (of_graph == types.end()) return stored;
+  const auto found = of_graph->second.find(name);
+  return found != of_graph->second.end() ? found->second : stored;
 }
 
 class Show {
  public:
   Show(Store& store, const ShowOptions& options) : store_(store), options_(options) {
-    if (options.shapes) types_ = infer_types(store);
+    if (!options.shapes) return;
+    Inference inference = infer(store);
+    types_ = std::move(inference.inner);
+    std::erase_if(types_,
+                  [&](const auto& inner) { return contradicts(store, inner.first, inner.second); });
+    types_[store.graph()] = std::move(inference.types);
   }
 
   std::string text() {
@@ -233,7 +241,7 @@ class Show {
 
   Store& store_;
   const ShowOptions& options_;
-  Types types_;
+  std::map<Id, Types> types_;  // by graph
   std::string text_;
 };
 

@@ -4,7 +4,7 @@ import re
 import unittest
 
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper
 
 from onnx_support import OnnxCase, classifier, model_of, value
 
@@ -17,6 +17,15 @@ class Look(OnnxCase):
         tree = json.loads(self.succeed("onnx", "show=shapes,json", self.model))
         self.assertEqual([n["operator"] for n in tree["graph"]["nodes"]], ["Conv", "Relu", "Reshape", "MatMul"])
         self.assertEqual(tree["graph"]["nodes"][2]["outputs"][0]["shape"], [1, 144])
+
+    def test_shapes_in_branches(self):
+        branches = [helper.make_graph([helper.make_node("Relu", ["x"], [f"{n}m"]), helper.make_node("Neg", [f"{n}m"], [f"{n}o"])], n, [],
+                                      [value(f"{n}o", 2, 4)]) for n in "ab"]
+        onnx.save(model_of([helper.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1])],
+                           [value("x", 2, 4), value("c", element=TensorProto.BOOL)], [value("y", 2, 4)]), self.model)
+        text = self.succeed("onnx", "show=shapes", self.model)
+        for n in "ab":
+            self.assertRegex(text, rf"Relu \(x\) -> {n}m  float32\[2,4\]")
 
     def test_looking_at_functions(self):
         # As types, such names are damaged.
