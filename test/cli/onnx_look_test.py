@@ -33,7 +33,7 @@ class Look(OnnxCase):
                                         [helper.make_opsetid("", 17)])
         onnx.save(model_of([helper.make_node("F", ["x"], ["y"], domain="my")], [value("x", 2, 3)], [value("y", 2, 3)],
                            functions=[function], opsets=[("my", 1)]), self.model)
-        for words in (["show"], ["show=json"], ["show=shapes"], ["lint"], ["opset=21", "-o", self.out]):
+        for words in (["show"], ["show=json"], ["show=shapes"], ["lint"], ["infer-shapes", "-o", self.out], ["opset=21", "-o", self.out]):
             self.succeed("onnx", *words, self.model)
         self.assertEqual(onnx.load(self.out).functions[0].opset_import[0].version, 21)
         onnx.checker.check_model(onnx.load(self.out), full_check=True)
