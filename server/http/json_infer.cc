@@ -180,6 +180,7 @@ class Parser {
       : body_(std::move(body)), json_(json), binary_(json), limits_(limits) {}
 
   JsonInferRequest parse() {
+    if (json_ == 0) throw Error{"the body is not the JSON of a request: it is empty"};
     simdjson::dom::parser parser;
     if (parser.allocate(std::max<size_t>(json_, 64), limits_.max_depth) != simdjson::SUCCESS)
       throw Error{"out of memory"};

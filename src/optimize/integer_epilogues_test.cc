@@ -73,7 +73,7 @@ TEST(IntegerEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
     Value& w = m.dequantize(m.bytes(DataType::kINT8, {2, 8, 4}), {0.01f});
     Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
     m.output(m.through(y, DataType::kINT8, 0.02f, -4));
-    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+    EXPECT_THAT(kinds_after(m.network), Contains("Activation"));
   }
   {
     QuantizedModel m;
