@@ -20,6 +20,10 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
   "$python" fuzz/timing_cache_seeds.py "$build/corpus/timing_cache_fuzz"
   mkdir -p "$build/corpus/calibration_cache_fuzz"
   printf 'TRT-8601-MinMaxCalibration\nx: 3c010204\na: b:c: 4000890a\nd: 0\n' >"$build/corpus/calibration_cache_fuzz/cache"
+  mkdir -p "$build/corpus/server_request_fuzz"
+  printf '\0\0{"id":"7","inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[1.5,-2e3]]}],"outputs":[{"name":"y"}],"parameters":{"timeout":9}}' \
+    >"$build/corpus/server_request_fuzz/json"
+  printf '\4\0{"inputs":[{"name":"x","datatype":"INT8","shape":[4],"parameters":{"binary_data_size":4}}]}abcd' >"$build/corpus/server_request_fuzz/binary"
   # A few of each layer kind.
   models=()
   for kind in conv_with convtranspose averagepool_2d_pads maxpool_2d_pads add_bcast relu_ softmax_axis gemm_all \
