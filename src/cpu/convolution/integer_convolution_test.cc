@@ -107,7 +107,7 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
 // Of a panel that is not full, only the bytes of its channels are read.
 TEST(IntegerDepthwiseKernelTest, GivesEveryBitOfFewChannels) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
-  for (const int64_t channels : {1, 2, 3, 4, 6, 7, 8, 9, 12, 15, 16, 17, 20, 24, 29, 31}) {
+  for (const int64_t channels : {2, 3, 4, 6, 7, 8, 9, 12, 15, 16, 17, 20, 24, 29, 31}) {
     SCOPED_TRACE(channels);
     const IntegerConvolutionCase c{
         {1, channels, 5, 4}, channels, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
