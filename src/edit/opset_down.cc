@@ -197,7 +197,8 @@ void Downgrade::check_inputs(const OperatorSchema& schema) {
   for (size_t i = 0; i < node().inputs.size() && !schema.input_types.empty(); ++i) {
     const uint64_t allowed = schema.input_types[std::min(i, schema.input_types.size() - 1)];
     const int32_t element = node().inputs[i].empty() ? 0 : element_of(node().inputs[i]);
-    if (element > 0 && allowed != 0 && (allowed >> element & 1) == 0)
+    const bool is_allowed = element < 64 && (allowed >> element & 1) != 0;
+    if (element > 0 && allowed != 0 && !is_allowed)
       refuse(fmt::format("reads '{}' of {}, which it cannot there", node().inputs[i],
                          onnx_type_name(element)));
   }
