@@ -8,12 +8,16 @@
 #include <thread>
 
 #include "grpc/grpc_server.h"
+#include "guard.h"
 #include "http/http_server.h"
 #include "http/metrics.h"
 #include "http/rest_routes.h"
 #include "model/repository.h"
 
 namespace tenon::server {
+
+using session::value_of;
+
 namespace {
 
 struct Options {
@@ -91,11 +95,6 @@ std::string address_text(const std::string& address, int port) {
   if (address.starts_with("unix:")) return address;
   const bool is_v6 = address.find(':') != std::string::npos;
   return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
-}
-
-template <class T> T value_of(Result<T> result) {
-  if (!result) throw Error{result.error()};
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
 // Blocks until the process is told to end.

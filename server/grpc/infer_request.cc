@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/datatype.h"
+#include "model/tensor_memory.h"
 
 namespace tenon::server {
 namespace {
@@ -16,22 +17,6 @@ using Message = std::shared_ptr<inference::ModelInferRequest>;
 using Input = inference::ModelInferRequest::InferInputTensor;
 using google::protobuf::RepeatedField;
 using ParameterMap = google::protobuf::Map<std::string, inference::InferParameter>;
-
-// Memory of a message, which lives as long.
-struct MessageMemory {
-  MessageMemory(Message owner, void* data, size_t bytes)
-      : message(std::move(owner)), memory(data, bytes, nullptr, 0) {}
-
-  const Message message;
-  serve::MixMemory memory;
-};
-
-Tensor tensor_in(const Message& message, void* data, size_t bytes, Shape shape, DataType type) {
-  if (bytes == 0) return Tensor(std::move(shape), type);
-  auto owner = std::make_shared<MessageMemory>(message, data, bytes);
-  std::shared_ptr<serve::MixMemory> memory(owner, &owner->memory);
-  return Tensor(std::move(shape), type, std::move(memory), serve::DataHead::kHost);
-}
 
 // An input while it is read.
 struct Reader {
@@ -53,7 +38,7 @@ struct Reader {
                               session::shape_text(shape), input.datatype(), bytes(), from.size(),
                               index)};
     }
-    return tensor_in(message, from.data(), bytes(), shape, type);
+    return tensor_over(shape, type, from.data(), message);
   }
 
   void check_count(int count, const char* field) const {
@@ -64,13 +49,13 @@ struct Reader {
 
   template <class T> Tensor in_place(RepeatedField<T>& from, const char* field) const {
     check_count(from.size(), field);
-    return tensor_in(message, from.mutable_data(), bytes(), shape, type);
+    return tensor_over(shape, type, from.mutable_data(), message);
   }
 
   template <class To, class From>
   Tensor as_bytes(const RepeatedField<From>& from, const char* field) const {
     check_count(from.size(), field);
-    Tensor tensor(shape, type);
+    Tensor tensor = heap_tensor(shape, type);
     auto to = tensor.cpu<To>();
     if (!to) throw Error{name + ": " + to.error()};
     for (int i = 0; i < from.size(); ++i) {

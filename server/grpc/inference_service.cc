@@ -4,12 +4,12 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "infer_calls.h"
 #include "inference.grpc.pb.h"
 #include "model_messages.h"
+#include "token.h"
 #include "work_thread.h"
 
 namespace tenon::server {
@@ -19,15 +19,6 @@ using grpc::Status;
 using grpc::StatusCode;
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-
-// In a time that does not depend on where they differ.
-bool is_same(std::string_view secret, std::string_view found) {
-  unsigned differences = secret.size() == found.size() ? 0 : 1;
-  for (size_t i = 0; i < found.size() && !secret.empty(); ++i) {
-    differences |= static_cast<unsigned char>(secret[i % secret.size()] ^ found[i]);
-  }
-  return differences == 0;
-}
 
 Status check_repository(const std::string& name) {
   if (name.empty()) return Status::OK;
@@ -124,14 +115,8 @@ class InferenceService final : public ServiceBase {
   Reactor* ModelStatistics(Context* context, const inference::ModelStatisticsRequest* request,
                            inference::ModelStatisticsResponse* response) override {
     return answer(context, [&]() -> Status {
-      for (const ModelStatus& status : models_.index()) {
-        const bool is_meant = request->name().empty() || request->name() == status.name;
-        const bool is_version = request->version().empty() || request->version() == status.version;
-        if (!is_meant || !is_version) continue;
-        const auto found = models_.find(status.name, status.version);
-        if (const auto* model = std::get_if<std::shared_ptr<Model>>(&found)) {
-          describe((*model)->metadata(), (*model)->statistics(), *response->add_model_stats());
-        }
+      for (const auto& model : loaded_models(models_, request->name(), request->version())) {
+        describe(model->metadata(), model->statistics(), *response->add_model_stats());
       }
       if (request->name().empty() || response->model_stats_size() > 0) return Status::OK;
       return status_of_model(request->name(), request->version());
@@ -190,7 +175,7 @@ class InferenceService final : public ServiceBase {
       return {StatusCode::UNAUTHENTICATED,
               "the metadata 'authorization' is missing; expected 'Bearer ' and the server's token"};
     }
-    if (!is_same(expected_, {found->second.data(), found->second.size()})) {
+    if (!is_same_secret(expected_, {found->second.data(), found->second.size()})) {
       return {StatusCode::UNAUTHENTICATED,
               "the metadata 'authorization' is not 'Bearer ' and the server's token"};
     }

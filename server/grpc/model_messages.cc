@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include "model/datatype.h"
+#include "model/inference_statistics.h"
 
 namespace tenon::server {
 namespace {
 
 using inference::ModelStatistics;
 using inference::StatisticDuration;
-using serve::Histogram;
-using serve::Stage;
 
 inference::DataType config_type(DataType type) {
   inference::DataType found = inference::TYPE_INVALID;
@@ -30,28 +29,9 @@ template <class To> void describe_config(const TensorMetadata& tensor, bool has_
   to.mutable_dims()->Add(tensor.shape.begin() + (has_batch ? 1 : 0), tensor.shape.end());
 }
 
-void set(uint64_t count, double seconds, StatisticDuration* to) {
-  to->set_count(count);
-  to->set_ns(static_cast<uint64_t>(std::llround(seconds * 1e9)));
-}
-
-void set(const Histogram& from, StatisticDuration* to) {
-  set(from.count(), from.sum(), to);
-}
-
-const char* state_text(ModelState state) {
-  switch (state) {
-    case ModelState::kReady:
-      return "READY";
-    case ModelState::kLoading:
-      return "LOADING";
-    case ModelState::kUnloading:
-      return "UNLOADING";
-    case ModelState::kUnloaded:
-    case ModelState::kFailed:
-      break;
-  }
-  return "UNAVAILABLE";
+void set(const InferenceStatistics::Duration& from, StatisticDuration* to) {
+  to->set_count(from.count);
+  to->set_ns(static_cast<uint64_t>(std::llround(from.seconds * 1e9)));
 }
 
 }  // namespace
@@ -84,15 +64,16 @@ void describe(const ModelMetadata& metadata, const serve::Statistics& statistics
               ModelStatistics& to) {
   to.set_name(metadata.name);
   to.set_version(metadata.version);
-  to.set_inference_count(static_cast<uint64_t>(std::llround(statistics.batch.sum())));
-  to.set_execution_count(statistics.batch.count());
+  const InferenceStatistics all = inference_statistics(statistics);
+  to.set_inference_count(all.inferences);
+  to.set_execution_count(all.executions);
   inference::InferStatistics& times = *to.mutable_inference_stats();
-  set(statistics.succeeded, statistics.total.sum(), times.mutable_success());
-  set(statistics.failures(), 0, times.mutable_fail());
-  set(statistics.stage(Stage::kInfer).wait, times.mutable_queue());
-  set(statistics.stage(Stage::kPreprocess).work, times.mutable_compute_input());
-  set(statistics.stage(Stage::kInfer).work, times.mutable_compute_infer());
-  set(statistics.stage(Stage::kPostprocess).work, times.mutable_compute_output());
+  set(all.success, times.mutable_success());
+  set(all.failure, times.mutable_fail());
+  set(all.queue, times.mutable_queue());
+  set(all.compute_input, times.mutable_compute_input());
+  set(all.compute_infer, times.mutable_compute_infer());
+  set(all.compute_output, times.mutable_compute_output());
 }
 
 void describe(const std::vector<ModelStatus>& index, bool only_ready,
@@ -102,7 +83,7 @@ void describe(const std::vector<ModelStatus>& index, bool only_ready,
     auto& model = *to.add_models();
     model.set_name(status.name);
     model.set_version(status.version);
-    model.set_state(state_text(status.state));
+    model.set_state(name_of(status.state));
     model.set_reason(status.reason);
   }
 }

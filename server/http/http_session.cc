@@ -12,6 +12,7 @@
 #include "guard.h"
 #include "inflate.h"
 #include "rest_routes.h"
+#include "token.h"
 
 namespace tenon::server {
 namespace {
@@ -44,14 +45,6 @@ struct ResponseBody {
     const value_type& body_;
   };
 };
-
-// Takes as long for any text of a length.
-bool is_equal(beast::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return difference == 0;
-}
 
 template <class Protocol>
 class HttpSession final : public HttpConnection,
@@ -112,7 +105,8 @@ class HttpSession final : public HttpConnection,
     const HttpOptions& options = host_->options();
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
     if (!options.token.empty()
-        && !is_equal(request[http::field::authorization], "Bearer " + options.token))
+        && !is_same_secret("Bearer " + options.token,
+                           std::string(request[http::field::authorization])))
       return end_with(
           error_response(401, "expected Authorization: Bearer with the server's token"));
     const auto length = parser_->content_length();

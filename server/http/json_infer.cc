@@ -10,6 +10,7 @@
 
 #include "guard.h"
 #include "model/datatype.h"
+#include "model/tensor_memory.h"
 
 namespace tenon::server {
 
@@ -21,27 +22,6 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 using simdjson::dom::object;
-
-// Memory of a body that a tensor lies in, and the body.
-struct BodyMemory {
-  BodyMemory(std::shared_ptr<Body> whole, void* data, size_t size)
-      : body(std::move(whole)), memory(data, size, nullptr, 0) {}
-  std::shared_ptr<Body> body;
-  serve::MixMemory memory;
-};
-
-// Memory that is freed without waiting for other models, as pinned memory would.
-struct HeapMemory {
-  explicit HeapMemory(size_t size) : bytes(size), memory(bytes.data(), size, nullptr, 0) {}
-  std::vector<std::byte> bytes;
-  serve::MixMemory memory;
-};
-
-Tensor heap_tensor(const Shape& shape, DataType type, size_t bytes) {
-  auto memory = std::make_shared<HeapMemory>(std::max<size_t>(bytes, 1));
-  return Tensor(shape, type, std::shared_ptr<serve::MixMemory>(memory, &memory->memory),
-                serve::DataHead::kHost);
-}
 
 std::string text_of(const element& value, const std::string& where) {
   std::string_view text;
@@ -314,7 +294,7 @@ class Parser {
     // An element takes at least two bytes of JSON.
     if (bytes / session::element_size(type) > json_)
       throw Error{where + ": has fewer elements than the shape " + session::shape_text(shape)};
-    Tensor tensor = heap_tensor(shape, type, bytes);
+    Tensor tensor = heap_tensor(shape, type);
     Elements elements(tensor, where);
     elements.take(data);
     elements.finish();
@@ -328,13 +308,11 @@ class Parser {
     unsigned char* const data = body_->data() + binary_;
     binary_ += bytes;
     if (reinterpret_cast<uintptr_t>(data) % session::element_size(type) != 0) {
-      Tensor tensor = heap_tensor(shape, type, bytes);
+      Tensor tensor = heap_tensor(shape, type);
       value_of(tensor.copy_from_cpu(0, data, tensor.numel()));
       return tensor;
     }
-    auto memory = std::make_shared<BodyMemory>(body_, data, bytes);
-    return Tensor(shape, type, std::shared_ptr<serve::MixMemory>(memory, &memory->memory),
-                  serve::DataHead::kHost);
+    return tensor_over(shape, type, data, body_);
   }
 
   std::shared_ptr<Body> body_;

@@ -4,9 +4,9 @@
 #include <prometheus/text_serializer.h>
 
 #include <cmath>
-#include <set>
 #include <utility>
 
+#include "model/inference_statistics.h"
 #include "rest_routes.h"
 
 namespace tenon::server {
@@ -15,62 +15,63 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using serve::Stage;
 using serve::Statistics;
+
+using Counts = InferenceStatistics;
 
 struct Row {
   const char* name;
   const char* help;
   MetricType type;
-  double (*value)(const Statistics&);
+  double (*value)(const Counts&);
 };
 
-double microseconds(const serve::Histogram& times) {
-  return std::round(times.sum() * 1e6);
+double microseconds(const Counts::Duration& all) {
+  return std::round(all.seconds * 1e6);
+}
+
+double number(uint64_t count) {
+  return static_cast<double>(count);
 }
 
 // By Triton's names, which dashboards and routers ask for.
 constexpr Row kRows[] = {
     {"nv_inference_request_success", "Requests that were answered with outputs",
-     MetricType::Counter, [](const Statistics& all) { return static_cast<double>(all.succeeded); }},
+     MetricType::Counter, [](const Counts& all) { return number(all.success.count); }},
     {"nv_inference_request_failure", "Requests that were answered with an error",
-     MetricType::Counter,
-     [](const Statistics& all) { return static_cast<double>(all.failures()); }},
+     MetricType::Counter, [](const Counts& all) { return number(all.failure.count); }},
     {"nv_inference_count", "Inferences: the items of all batches", MetricType::Counter,
-     [](const Statistics& all) { return all.batch.sum(); }},
+     [](const Counts& all) { return number(all.inferences); }},
     {"nv_inference_exec_count", "Batches", MetricType::Counter,
-     [](const Statistics& all) { return static_cast<double>(all.batch.count()); }},
+     [](const Counts& all) { return number(all.executions); }},
     {"nv_inference_pending_request_count", "Requests that wait for a batch", MetricType::Gauge,
-     [](const Statistics& all) {
-       return static_cast<double>(all.stage(Stage::kPreprocess).waiting
-                                  + all.stage(Stage::kInfer).waiting);
-     }},
+     [](const Counts& all) { return number(all.pending); }},
     {"nv_inference_request_duration_us", "From the arrival of requests to their answers",
-     MetricType::Counter, [](const Statistics& all) { return microseconds(all.total); }},
+     MetricType::Counter, [](const Counts& all) { return microseconds(all.success); }},
     {"nv_inference_queue_duration_us", "What requests waited for a batch", MetricType::Counter,
-     [](const Statistics& all) { return microseconds(all.stage(Stage::kInfer).wait); }},
+     [](const Counts& all) { return microseconds(all.queue); }},
     {"nv_inference_compute_input_duration_us", "What inputs took before batches",
-     MetricType::Counter,
-     [](const Statistics& all) { return microseconds(all.stage(Stage::kPreprocess).work); }},
+     MetricType::Counter, [](const Counts& all) { return microseconds(all.compute_input); }},
     {"nv_inference_compute_infer_duration_us", "What batches took", MetricType::Counter,
-     [](const Statistics& all) { return microseconds(all.stage(Stage::kInfer).work); }},
+     [](const Counts& all) { return microseconds(all.compute_infer); }},
     {"nv_inference_compute_output_duration_us", "What outputs took after batches",
-     MetricType::Counter,
-     [](const Statistics& all) { return microseconds(all.stage(Stage::kPostprocess).work); }},
+     MetricType::Counter, [](const Counts& all) { return microseconds(all.compute_output); }},
 };
 
-std::string triton_text(const std::vector<std::pair<ModelMetadata, Statistics>>& models) {
+std::string triton_text(const std::vector<std::shared_ptr<Model>>& models,
+                        const std::vector<Statistics>& statistics) {
   std::vector<MetricFamily> families;
   for (const Row& row : kRows) {
     MetricFamily& family = families.emplace_back();
     family.name = row.name;
     family.help = row.help;
     family.type = row.type;
-    for (const auto& [metadata, statistics] : models) {
+    for (size_t i = 0; i < models.size(); ++i) {
+      const ModelMetadata& metadata = models[i]->metadata();
       ClientMetric& metric = family.metric.emplace_back();
       metric.label = {{"model", metadata.name}, {"version", metadata.version}};
       (row.type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) =
-          row.value(statistics);
+          row.value(inference_statistics(statistics[i]));
     }
   }
   return prometheus::TextSerializer().Serialize(families);
@@ -81,21 +82,12 @@ std::string triton_text(const std::vector<std::pair<ModelMetadata, Statistics>>&
 RestResponse metrics_response(const Models& models, const RestRequest& request) {
   if (request.method != "GET" || request.target != "/metrics")
     return error_response(404, "there is GET /metrics here");
-  std::set<std::string> names;
-  for (const ModelStatus& model : models.index()) names.insert(model.name);
-  std::vector<std::pair<ModelMetadata, Statistics>> all;
+  const auto loaded = loaded_models(models);
   std::vector<Statistics> statistics;
-  for (const std::string& name : names)
-    for (const std::string& version : models.versions(name)) {
-      const auto found = models.find(name, version);
-      if (const auto* const model = std::get_if<std::shared_ptr<Model>>(&found)) {
-        all.emplace_back((*model)->metadata(), (*model)->statistics());
-        statistics.push_back(all.back().second);
-      }
-    }
+  for (const auto& model : loaded) statistics.push_back(model->statistics());
   RestResponse response;
   response.content_type = "text/plain; version=0.0.4";
-  response.text = serve::prometheus_text(statistics) + triton_text(all);
+  response.text = serve::prometheus_text(statistics) + triton_text(loaded, statistics);
   return response;
 }
 

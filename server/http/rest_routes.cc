@@ -3,7 +3,6 @@
 #include <tenon/printable.h>
 
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "model/datatype.h"
@@ -93,21 +92,6 @@ std::string metadata_json(const Model& model, const std::vector<std::string>& ve
          + tensors_json(metadata.inputs) + R"(,"outputs":)" + tensors_json(metadata.outputs) + "}";
 }
 
-const char* name_of(ModelState state) {
-  switch (state) {
-    case ModelState::kLoading:
-      return "LOADING";
-    case ModelState::kReady:
-      return "READY";
-    case ModelState::kUnloading:
-      return "UNLOADING";
-    case ModelState::kUnloaded:
-    case ModelState::kFailed:
-      break;
-  }
-  return "UNAVAILABLE";
-}
-
 const std::string kVersion = TENON_VERSION;
 
 std::string server_json() {
@@ -166,28 +150,11 @@ RestResponse RestRoutes::repository_response(const RestRequest& request,
   return done ? json_response("{}") : error_response(400, done.error());
 }
 
-RestResponse RestRoutes::statistics_response() {
-  std::set<std::string> names;
-  for (const ModelStatus& model : models_.index()) names.insert(model.name);
-  std::vector<std::string> items;
-  for (const std::string& name : names)
-    for (const std::string& version : models_.versions(name)) {
-      const ModelOrError found = models_.find(name, version);
-      if (const auto* const model = std::get_if<std::shared_ptr<Model>>(&found))
-        items.push_back(statistics_json(**model));
-    }
-  return json_response(R"({"model_stats":)" + json_list(items) + "}");
-}
-
 RestResponse RestRoutes::statistics_response(const std::string& name, const std::string& version) {
   std::vector<std::string> items;
-  for (const std::string& one : models_.versions(name)) {
-    if (!version.empty() && one != version) continue;
-    const ModelOrError found = models_.find(name, one);
-    if (const auto* const model = std::get_if<std::shared_ptr<Model>>(&found))
-      items.push_back(statistics_json(**model));
-  }
-  if (items.empty()) {
+  for (const auto& model : loaded_models(models_, name, version))
+    items.push_back(statistics_json(*model));
+  if (items.empty() && !name.empty()) {
     // A model that came meanwhile has done nothing yet.
     const ModelOrError found = models_.find(name, version);
     if (const auto* const error = std::get_if<RequestError>(&found)) return error_response(*error);
@@ -245,7 +212,7 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
   }
   if (path.size() == 3 && path[0] == "v2" && path[1] == "models" && path[2] == "stats"
       && models_.versions("stats").empty())
-    return statistics_response();
+    return statistics_response("", "");
   if (path.size() >= 3 && path[0] == "v2" && path[1] == "models")
     return model_response(request, path);
   return not_found(request.target);

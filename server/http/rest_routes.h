@@ -31,7 +31,6 @@ class RestRoutes {
   RestResponse repository_response(const RestRequest& request,
                                    const std::vector<std::string>& path);
   RestResponse index_response();
-  RestResponse statistics_response();
   RestResponse statistics_response(const std::string& name, const std::string& version);
   void infer(RestRequest request, const std::string& name, const std::string& version,
              Respond respond);

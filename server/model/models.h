@@ -12,6 +12,9 @@ namespace tenon::server {
 
 enum class ModelState { kUnloaded, kLoading, kReady, kUnloading, kFailed };
 
+/// As the protocol writes it: "READY".
+const char* name_of(ModelState state);
+
 /// A version of a model in the repository.
 struct ModelStatus {
   std::string name, version;
@@ -41,5 +44,11 @@ class Models {
   /// Requests find it no more; what came before is answered. Waits.
   virtual Result<void> unload(const std::string& name) = 0;
 };
+
+/// Versions that are loaded, by name and version; of one model, or one version, where these are
+/// given.
+std::vector<std::shared_ptr<Model>> loaded_models(const Models& models,
+                                                  const std::string& name = {},
+                                                  const std::string& version = {});
 
 }  // namespace tenon::server

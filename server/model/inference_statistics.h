@@ -1,0 +1,24 @@
+// What a model has done so far, as Triton Inference Server counts it.
+#pragma once
+
+#include <tenon/serve/statistics.h>
+
+#include <cstdint>
+
+namespace tenon::server {
+
+struct InferenceStatistics {
+  struct Duration {
+    uint64_t count = 0;
+    double seconds = 0;  ///< of all of them
+  };
+
+  uint64_t inferences = 0;  ///< the items of all batches
+  uint64_t executions = 0;  ///< batches
+  uint64_t pending = 0;     ///< requests that wait for a batch now
+  Duration success, failure, queue, compute_input, compute_infer, compute_output;
+};
+
+InferenceStatistics inference_statistics(const serve::Statistics& statistics);
+
+}  // namespace tenon::server

@@ -1,0 +1,14 @@
+// Tensors of requests: where they came in, or on the heap. Pinned memory would make whoever frees
+// it wait for all models.
+#pragma once
+
+#include "model.h"
+
+namespace tenon::server {
+
+/// Zeros.
+Tensor heap_tensor(Shape shape, DataType type);
+/// The elements at `data`, which `owner` keeps. @pre they are aligned.
+Tensor tensor_over(Shape shape, DataType type, void* data, std::shared_ptr<const void> owner);
+
+}  // namespace tenon::server
