@@ -20,6 +20,7 @@
 namespace tenon {
 
 class CodeCache;
+struct Folded;
 
 /// A tensor as a kernel is offered it.
 struct TensorSpec {
@@ -60,6 +61,9 @@ struct KernelRequest {
   /// While building: products of float32 may round their operands to bfloat16. A kernel that does
   /// is known by its name, so that nothing need be known of it when the plan is loaded.
   bool bf16 = false;
+  /// While building, per input: what a constant was dequantized from; null where it was not. Empty
+  /// for none.
+  std::span<const Folded* const> folded = {};
 };
 
 /// Pointers to run with, into the target's memory: inputs that were packed or left out, and outputs
@@ -200,6 +204,9 @@ class Target {
   /// Whether only products (convolutions, matrix products, attention) gain by such a type. Tensors
   /// between layers then stay in float32: kernels round what they multiply, and nothing else.
   virtual bool only_products_are_fast() const { return false; }
+  /// Whether matrix products store weights of 4 bits as they are: they need not be dequantized by
+  /// each run then.
+  virtual bool stores_int4_weights() const { return false; }
   /// Where kernels work.
   virtual const Device& device() const = 0;
   /// What the machine can at best, measured in about a third of a second; nothing: not known.

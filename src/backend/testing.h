@@ -37,7 +37,8 @@ const Tested& tested();
 struct TestInput {
   std::optional<Tensor> tensor;  // none: left out
   bool is_constant = false;
-  Layout layout = Layout::kLinear;  // in which it arrives
+  Layout layout = Layout::kLinear;                 // in which it arrives
+  std::shared_ptr<const Folded> folded = nullptr;  // what a constant was dequantized from
 };
 
 /// Steps of a PointwiseProgram.
@@ -118,8 +119,11 @@ class LayerTest {
   std::string offer(std::string_view name, CodeCache* code_cache = nullptr) {
     const auto specs = specs_as_they_arrive();
     const auto constants = constants_of();
+    std::vector<const Folded*> folded;
+    for (const TestInput& in : inputs_) folded.push_back(in.folded.get());
     KernelRequest request{*op_, specs, outputs_, constants, false, code_cache};
     request.bf16 = bf16_;
+    request.folded = folded;
     Offer offer = offer_of(target_, name, request);
     if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
     kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(offer));

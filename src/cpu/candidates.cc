@@ -82,6 +82,9 @@ std::vector<CandidateList> make_lists() {
        })},
       {{LayerType::kMATRIX_MULTIPLY},
        or_reference({
+           // Not timed: that they take less memory is why they were quantized.
+           Candidate{"quantized_matrix_multiply", offer_quantized_matrix_multiply,
+                     load_quantized_matrix_multiply},
            // These of few rows less fast.
            timed({"bfloat_matrix_multiply", offer_bfloat_matrix_multiply,
                   load_bfloat_matrix_multiply}),

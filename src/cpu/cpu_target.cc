@@ -62,6 +62,7 @@ class CpuTarget final : public Target {
     return type == DataType::kBF16 && bfloat_kernels() != nullptr;
   }
   bool only_products_are_fast() const override { return true; }
+  bool stores_int4_weights() const override { return true; }
 
   const Device& device() const override { return host_device(); }
 

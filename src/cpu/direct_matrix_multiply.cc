@@ -1,4 +1,5 @@
-// Products of rows with constant matrices in packed panels of rows.
+// Products of rows with constant matrices in packed panels of rows; the matrix lies in floats, or
+// as it was quantized.
 #include <algorithm>
 
 #include "base/error.h"
@@ -38,7 +39,8 @@ class DirectMatrixMultiply final : public BlockExecution {
         {true, direct_loops().lanes, product_.columns, epilogue_.lower(), epilogue_.upper()});
     tasks_ = packed_.divide(1, product_.rows, product_.columns / direct_loops().lanes);
     set_tasks(tasks_.count(),
-              static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
+              static_cast<double>(product_.rows) * static_cast<double>(product_.columns)
+                  * static_cast<double>(product_.depth),
               packed_.task_floats(tasks_));
   }
 
@@ -108,22 +110,80 @@ std::unique_ptr<Kernel> make(const MatrixMultiply& op, const DirectWeights& weig
   return kernel;
 }
 
-}  // namespace
-
-Offer offer_direct_matrix_multiply(const KernelRequest& request) {
-  const auto& op = static_cast<const MatrixMultiply&>(request.op);
-  if (const std::string reason = refusal_of_row_product(op, request); !reason.empty())
-    return reason;
+/// What is multiplied with constants that can be packed, or why there is nothing such.
+Variant<RowProduct, std::string> taken(const MatrixMultiply& op, const KernelRequest& request) {
+  if (std::string reason = refusal_of_row_product(op, request); !reason.empty()) return reason;
   RowProduct product;
   try {
     product = product_of(op, request.inputs, request.outputs[0].shape);
   } catch (const Error& e) {
-    return e.what();
+    return std::string(e.what());
   }
   const int64_t count = Shape({product.depth, product.columns}).volume();
-  if (const auto reason = refusal_of_constants(request, count, product.columns); !reason.empty())
+  if (auto reason = refusal_of_constants(request, count, product.columns); !reason.empty())
     return reason;
-  return make(op, packed(op, product, *request.constants[1], constant_bias(request)), request);
+  return product;
+}
+
+class QuantizedMatrixMultiply final : public Kernel {
+ public:
+  QuantizedMatrixMultiply(const MatrixMultiply& op, const QuantizedPanels& panels,
+                          const Tensor& bias, const KernelRequest& request)
+      : op_(op), panels_(panels) {
+    packed = {panels.values, panels.scale, panels.zero, bias};
+    state = fields_of(panels);
+    pack_matrix_and_bias(*this, request);
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<DirectMatrixMultiply>(op_, DirectWeights{{}, packed[3], panels_},
+                                                  inputs, outputs[0]);
+  }
+
+ private:
+  MatrixMultiply op_;
+  QuantizedPanels panels_;
+};
+
+}  // namespace
+
+Offer offer_direct_matrix_multiply(const KernelRequest& request) {
+  const auto& op = static_cast<const MatrixMultiply&>(request.op);
+  auto product = taken(op, request);
+  if (auto* reason = std::get_if<std::string>(&product)) return std::move(*reason);
+  return make(
+      op, packed(op, std::get<RowProduct>(product), *request.constants[1], constant_bias(request)),
+      request);
+}
+
+Offer offer_quantized_matrix_multiply(const KernelRequest& request) {
+  if (request.folded.empty() || request.folded[1] == nullptr)
+    return "the weights are not quantized";
+  const auto& op = static_cast<const MatrixMultiply&>(request.op);
+  auto product = taken(op, request);
+  if (auto* reason = std::get_if<std::string>(&product)) return std::move(*reason);
+  const auto [rows, depth, columns] = std::get<RowProduct>(product);
+  auto panels = QuantizedPanels::take(
+      request.folded[1], op.operation_b == MatrixOperation::kTRANSPOSE, depth, columns);
+  if (auto* reason = std::get_if<std::string>(&panels)) return std::move(*reason);
+  return std::make_unique<QuantizedMatrixMultiply>(
+      op, std::get<QuantizedPanels>(panels), padded_bias(constant_bias(request), columns), request);
+}
+
+Offer load_quantized_matrix_multiply(const KernelRequest& request, const StoredKernel& stored) {
+  const auto& op = static_cast<const MatrixMultiply&>(request.op);
+  if (std::string reason = refusal_of_row_product(op, request); !reason.empty()) return reason;
+  const auto& packed = stored.packed;
+  require(packed.size() == 4 && packed[3].type() == DataType::kFLOAT,
+          "{} stored tensors, expected weights, scales, zero points and bias", packed.size());
+  QuantizedPanels panels;
+  set_fields(panels, stored.state);
+  panels.values = packed[0];
+  panels.scale = packed[1];
+  panels.zero = packed[2];
+  require(panels.fit(packed[3].count()), "the stored weights of {} bits do not fit {} columns",
+          panels.bits, packed[3].count());
+  return std::make_unique<QuantizedMatrixMultiply>(op, panels, packed[3], request);
 }
 
 Offer load_direct_matrix_multiply(const KernelRequest& request, const StoredKernel& stored) {

@@ -29,6 +29,9 @@ Offer load_slice(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_gather(const KernelRequest& request);
 Offer offer_scatter(const KernelRequest& request);
 Offer offer_nms(const KernelRequest& request);
+/// Of weights that a Dequantize of constants made: they stay quantized in memory.
+Offer offer_quantized_matrix_multiply(const KernelRequest& request);
+Offer load_quantized_matrix_multiply(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_direct_matrix_multiply(const KernelRequest& request);
 Offer load_direct_matrix_multiply(const KernelRequest& request, const StoredKernel& stored);
 /// Those of products in bfloat16 refuse layers that are not marked for it, and other processors.

@@ -26,6 +26,7 @@ void add_io(const Network& from, Network& to, ValueMap& copies) {
     if (value->is_weight()) {
       Value& copy = to.add_weight(*value->constant, value->name);
       copy.refittable = value->refittable;
+      copy.folded = value->folded;
       copies.emplace(value.get(), &copy);
     }
 }

@@ -171,6 +171,7 @@ Value& Network::add_weight(Tensor tensor, std::string name) {
 void Network::set_weight(Value& weight, Tensor tensor) {
   tensor = with_plain_booleans(std::move(tensor));
   weight.content.reset();
+  weight.folded = nullptr;
   const bool is_real = is_float(tensor.type());
   const bool is_countable =
       tensor.has_data() && tensor.count() <= (is_real ? kLargestFloatContent : kLargestContent)

@@ -19,6 +19,12 @@ namespace tenon {
 
 struct Node;
 
+/// How a constant was computed from others, which a kernel may store in its place.
+struct Folded {
+  std::shared_ptr<const Op> op;
+  std::vector<Tensor> inputs;
+};
+
 /// A tensor of the network.
 struct Value {
   int64_t id = 0;  // stable within a network, in order of creation
@@ -28,6 +34,8 @@ struct Value {
   bool known = false;              // type and dims have been inferred
   std::optional<Content> content;  // elements known on the host before the network runs
   std::optional<Tensor> constant;  // weights and constants
+  /// Constants that were dequantized: from what. Null for others.
+  std::shared_ptr<const Folded> folded;
   /// Weights that a refit of the engine may replace: nothing in the network depends on their
   /// values.
   bool refittable = false;

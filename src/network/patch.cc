@@ -27,9 +27,10 @@ void inherit(Value& to, const Value& from) {
 
 }  // namespace
 
-Value& Patch::weight(Tensor tensor, std::string name) {
+Value& Patch::weight(Tensor tensor, std::string name, std::shared_ptr<const Folded> folded) {
   Value& v = weights_.emplace_back();
   v.name = std::move(name);
+  v.folded = std::move(folded);
   v.type = tensor.type();
   v.constant = std::move(tensor);
   return v;
@@ -48,8 +49,11 @@ void Patch::replace(Value& from, Value& to) {
 void Patch::apply(Network& network) && {
   std::unordered_map<Value*, Value*> replacements = std::move(replacements_);
   std::unordered_map<Value*, Value*> made;  // by the patch's own
-  for (Value& added : weights_)
-    made[&added] = &network.add_weight(std::move(*added.constant), std::move(added.name));
+  for (Value& added : weights_) {
+    Value& weight = network.add_weight(std::move(*added.constant), std::move(added.name));
+    weight.folded = std::move(added.folded);
+    made[&added] = &weight;
+  }
   const auto real = [&](Value* v) {
     const auto it = made.find(v);
     return it == made.end() ? v : it->second;

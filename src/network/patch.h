@@ -19,7 +19,7 @@ class Patch {
   bool empty() const { return nodes_.empty() && replacements_.empty() && removed_.empty(); }
 
   /// A new weight, to be an input of new layers or the replacement of a tensor.
-  Value& weight(Tensor tensor, std::string name);
+  Value& weight(Tensor tensor, std::string name, std::shared_ptr<const Folded> folded = nullptr);
   /// One new layer in the place of `merged`: its outputs replace those of the last, its name is
   /// "A + B" of all of theirs, and what was forced on the first holds for it.
   void fuse(std::unique_ptr<Op> op, std::vector<Value*> inputs, const std::vector<Node*>& merged);

@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "network/reference_run.h"
 #include "ops/constant.h"
+#include "ops/dequantize.h"
+#include "ops/matrix_multiply.h"
 #include "ops/shuffle.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
@@ -18,7 +22,8 @@ constexpr double kMaxWork = 1e9;
 
 class Folding {
  public:
-  explicit Folding(const Network& network) : network_(network), uses_(network) {}
+  Folding(const Network& network, const Target& target)
+      : network_(network), uses_(network), stores_int4_(target.stores_int4_weights()) {}
 
   std::optional<Patch> run() {
     for (Node* node : network_.sorted())
@@ -81,15 +86,22 @@ class Folding {
     if (node.inputs.empty()) return false;
     std::vector<const Tensor*> inputs;
     size_t bytes = 0;
+    const auto* constant = node.as<Constant>();
+    const bool may_be_int4 = constant != nullptr || (stores_int4_ && is_matrix_of_products(node));
     for (const Value* in : node.inputs) {
       inputs.push_back(in == nullptr ? nullptr : known(in));
       if (in == nullptr) continue;
-      if (inputs.back() == nullptr || bits_of(in->type) < 8) return false;
+      if (inputs.back() == nullptr || (bits_of(in->type) < 8 && !may_be_int4)) return false;
       bytes += inputs.back()->bytes();
+    }
+    if (constant != nullptr) {
+      results_[node.outputs[0]] = inputs[0]->reshaped(constant->dimensions);
+      return true;
     }
     if (const auto* shuffle = node.as<Shuffle>(); shuffle != nullptr && shuffle->only_reshapes())
       if (const auto shape = constant_shape(node.outputs[0]->dims)) {
         results_[node.outputs[0]] = inputs[0]->reshaped(*shape);  // holds no memory of its own
+        origins_[node.outputs[0]] = origin_of(node.inputs[0]);
         return true;
       }
     for (const Value* out : node.outputs) {
@@ -101,7 +113,37 @@ class Folding {
     }
     std::vector<Tensor> outputs = run_reference(node, inputs, kLargest);
     for (size_t i = 0; i < outputs.size(); ++i) keep(*node.outputs[i], std::move(outputs[i]));
+    if (node.as<Dequantize>() != nullptr) origins_[node.outputs[0]] = origin(node, inputs);
     return true;
+  }
+
+  // Whether nothing but matrix products multiplies with it, perhaps reshaped.
+  bool is_matrix_of_products(const Node& dequantize) const {
+    if (dequantize.as<Dequantize>() == nullptr) return false;
+    const Value* matrix = dequantize.outputs[0];
+    const Node* user = uses_.only(*matrix);
+    if (user != nullptr && user->as<Shuffle>() != nullptr && user->as<Shuffle>()->only_reshapes())
+      matrix = user->outputs[0];
+    const auto& users = uses_.of(*matrix);
+    return !matrix->is_output && !users.empty()
+           && std::all_of(users.begin(), users.end(), [&](const Node* node) {
+                return node->as<MatrixMultiply>() != nullptr && node->inputs[1] == matrix
+                       && node->inputs[0] != matrix;
+              });
+  }
+
+  static std::shared_ptr<const Folded> origin(const Node& node,
+                                              const std::vector<const Tensor*>& inputs) {
+    auto folded = std::make_shared<Folded>();
+    folded->op = node.op->clone();
+    for (const Tensor* input : inputs)
+      folded->inputs.push_back(input == nullptr ? Tensor() : *input);
+    return folded;
+  }
+
+  std::shared_ptr<const Folded> origin_of(const Value* v) const {
+    const auto it = origins_.find(v);
+    return it == origins_.end() ? v->folded : it->second;
   }
 
   static bool is_heavy(const Node& node, const std::vector<const Tensor*>& inputs,
@@ -139,13 +181,16 @@ class Folding {
       return;
     }
     for (Value* out : node.outputs)
-      if (is_needed(*out)) patch_.replace(*out, patch_.weight(results_[out], out->name));
+      if (is_needed(*out))
+        patch_.replace(*out, patch_.weight(results_[out], out->name, origin_of(out)));
     patch_.remove(node);
   }
 
   const Network& network_;
   Uses uses_;
+  bool stores_int4_;
   std::unordered_map<const Value*, Tensor> results_;
+  std::unordered_map<const Value*, std::shared_ptr<const Folded>> origins_;  // of dequantized ones
   std::vector<Node*> folded_;
   size_t held_ = 0;
   Patch patch_;
@@ -153,8 +198,8 @@ class Folding {
 
 }  // namespace
 
-std::optional<Patch> constant_folding(const Network& network, const Target&) {
-  return Folding(network).run();
+std::optional<Patch> constant_folding(const Network& network, const Target& target) {
+  return Folding(network, target).run();
 }
 
 }  // namespace tenon

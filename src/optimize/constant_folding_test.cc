@@ -1,5 +1,6 @@
 #include "ops/assertion.h"
 #include "ops/constant.h"
+#include "ops/dequantize.h"
 #include "ops/gather.h"
 #include "ops/shape_of.h"
 #include "ops/shuffle.h"
@@ -48,6 +49,53 @@ TEST(ConstantFolding, ReshapesShareTheWeightsBytes) {
     ASSERT_EQ(after->nodes().size(), 1u);
     EXPECT_EQ(after->nodes()[0]->inputs[1]->constant->data() == data, !moves_an_axis);
   }
+}
+
+class StoringTarget final : public FusingTarget {
+ public:
+  bool stores_int4_weights() const override { return true; }
+};
+
+// x (5, 8) times a dequantized matrix (8, 4), which comes through a reshape.
+std::unique_ptr<Network> with_quantized_matrix(DataType type, const Target& target,
+                                               bool is_output = false) {
+  Model m;
+  Tensor integers(type, {8, 4});
+  std::fill_n(integers.mutable_data<uint8_t>(), integers.bytes(), uint8_t{0x21});
+  auto op = std::make_unique<Dequantize>();
+  op->layout.axis = 1;
+  Value& matrix =
+      m.add(std::move(op), {&m.network.add_weight(std::move(integers)), &m.weight({4})});
+  auto reshape = std::make_unique<Shuffle>();
+  reshape->has_reshape = true;
+  reshape->reshape = {1, 8, 4};
+  Value& reshaped = m.add(std::move(reshape), {&matrix});
+  m.output(m.matrix_product(m.input({1, 5, 8}), reshaped));
+  if (is_output) m.output(matrix, "matrix");
+  auto copy = clone(m.network);
+  copy->infer();
+  while (auto patch = constant_folding(*copy, target)) std::move(*patch).apply(*copy);
+  expect_same_results(m.network, *copy);
+  return copy;
+}
+
+TEST(ConstantFolding, RemembersWhatWeightsWereDequantizedFrom) {
+  for (const DataType type : {DataType::kINT8, DataType::kINT4}) {
+    const auto after = with_quantized_matrix(type, StoringTarget());
+    ASSERT_EQ(after->nodes().size(), 1u);
+    const Value& matrix = *after->nodes()[0]->inputs[1];
+    ASSERT_NE(matrix.folded, nullptr);
+    EXPECT_EQ(matrix.folded->inputs[0].type(), type);
+    EXPECT_EQ(matrix.folded->inputs[1].count(), 4);
+    EXPECT_NE(dynamic_cast<const Dequantize*>(matrix.folded->op.get()), nullptr);
+    EXPECT_EQ(clone(*after)->nodes()[0]->inputs[1]->folded, matrix.folded);
+  }
+}
+
+TEST(ConstantFolding, LeavesInt4WhereNoKernelStoresIt) {
+  EXPECT_EQ(with_quantized_matrix(DataType::kINT4, FusingTarget())->nodes().size(), 3u);
+  EXPECT_EQ(with_quantized_matrix(DataType::kINT4, StoringTarget(), true)->nodes().size(), 3u)
+      << "what is not multiplied alone";
 }
 
 TEST(ConstantFolding, MakesKernelsOfConstantLayersWeights) {

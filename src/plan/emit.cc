@@ -145,18 +145,21 @@ void emit_debug(PlanBuilder& builder, const Value& v, const std::string& name, b
 struct Request {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<const Tensor*> constants;
+  std::vector<const Folded*> folded;
 
   Request(const PlanBuilder& builder, const Node& node) {
     for (const Value* v : node.inputs) {
       if (v == nullptr) {
         inputs.push_back({DataType::kFLOAT, Layout::kLinear, {}, false});
         constants.push_back(nullptr);
+        folded.push_back(nullptr);
         continue;
       }
       const int32_t tensor = builder.tensor_of(*v);
       const Layout layout = tensor < 0 ? Layout::kLinear : builder.at(tensor).layout;
       inputs.push_back({v->type, layout, builder.optimum_shape(*v), true});
       constants.push_back(v->constant ? &*v->constant : nullptr);
+      folded.push_back(v->folded.get());
     }
     for (const Value* v : node.outputs)
       outputs.push_back(
@@ -214,6 +217,7 @@ void emit(PlanBuilder& builder, const Node& node) {
                          && std::any_of(asked.constants.begin(), asked.constants.end(),
                                         [](const Tensor* t) { return t != nullptr; });
   request.bf16 = node.precision == DataType::kBF16;
+  request.folded = asked.folded;
   const WeightGrowth& max_growth = builder.options.max_growth;
   ShapeRange range;
   if (builder.options.selector != nullptr && !builder.options.is_body)

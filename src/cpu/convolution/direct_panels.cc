@@ -26,6 +26,8 @@ Tensor make_panels(int64_t output_channels, int64_t depth) {
 
 bool DirectWeights::fit(int64_t output_channels, int64_t depth) const {
   const int64_t lanes = direct_loops().lanes, all = padded_channels(output_channels);
+  if (quantized)
+    return quantized->fit(output_channels) && quantized->rows == depth && bias.count() == all;
   return weights.shape() == Shape({Shape({all / lanes, depth}).volume(), lanes})
          && bias.count() == all;
 }

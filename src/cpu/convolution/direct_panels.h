@@ -8,6 +8,7 @@
 #include "base/variant.h"
 #include "cpu/blocked_epilogue.h"
 #include "cpu/blocks.h"
+#include "cpu/convolution/quantized_panels.h"
 #include "ops/convolution.h"
 
 namespace tenon::cpu {
@@ -50,6 +51,8 @@ inline Layout direct_layout() {
 /// As padded_channels() says, in write_panels()'s order.
 struct DirectWeights {
   Tensor weights, bias;
+  /// In the place of `weights` where they stay quantized in memory: for PackedProduct alone.
+  std::optional<QuantizedPanels> quantized = {};
 
   /// Whether they are so many output channels of `depth` elements each, for the vectors of this
   /// machine.

@@ -43,8 +43,9 @@ Share PackedProduct::block(int64_t b) const {
 
 // So few elements that all rows stay in the L2 cache: then weights come from memory once.
 DirectTasks PackedProduct::divide(int64_t images, int64_t rows, int64_t vectors) {
-  const int64_t elements =
-      std::clamp(kBlockFloats / std::max<int64_t>(rows, 1), kMinDepth, kMaxDepth);
+  // What was dequantized stays in the L1 cache until it is multiplied.
+  const int64_t elements = std::clamp(kBlockFloats / std::max<int64_t>(rows, 1), kMinDepth,
+                                      weights_.quantized ? kMinDepth : kMaxDepth);
   blocks_ = units(depth_, elements);
   rows_ = rows;
   return DirectTasks({images, units(rows, max_panel_rows()), max_panel_rows(),
@@ -53,8 +54,12 @@ DirectTasks PackedProduct::divide(int64_t images, int64_t rows, int64_t vectors)
 }
 
 int64_t PackedProduct::task_floats(const DirectTasks& tasks) const {
+  return tasks.blocks() * max_panel_rows() * block_elements() + panel_floats();
+}
+
+int64_t PackedProduct::block_elements() const {
   const int64_t lanes = direct_loops().lanes;
-  return tasks.blocks() * max_panel_rows() * units(units(depth_, lanes), blocks_) * lanes;
+  return units(units(depth_, lanes), blocks_) * lanes;
 }
 
 Share PackedProduct::rows_of(const DirectTasks::Task& task) const {
@@ -62,7 +67,7 @@ Share PackedProduct::rows_of(const DirectTasks::Task& task) const {
           std::min(task.end_block * max_panel_rows(), rows_)};
 }
 
-void PackedProduct::multiply(const PackedTask& task, int64_t b, const float* packed,
+void PackedProduct::multiply(const PackedTask& task, int64_t b, const float* packed, float* panel,
                              const NextData& next) const {
   const auto [rows, first_vector, end_vector, vector_after, out] = task;
   const int64_t lanes = direct_loops().lanes, row_panels = units(rows, max_panel_rows());
@@ -87,11 +92,15 @@ void PackedProduct::multiply(const PackedTask& task, int64_t b, const float* pac
         v + kPanelVectors < end_vector
             ? of_panel(v + kPanelVectors, elements)
             : of_panel(is_last ? vector_after : first_vector, block(is_last ? 0 : b + 1));
+    const float* multiplied = panel;
+    if (weights_.quantized)
+      weights_.quantized->dequantize(output_channel, width, elements, panel);
+    else
+      multiplied = weights_.panel(output_channel, depth_) + elements.first * width;
     for (int64_t s = 0; s < row_panels; ++s, ++call) {
       const Share share = share_of(rows, s, row_panels);
       direct_loops().run_packed(form, packed + share.first * block_step, share.end - share.first,
-                                weights_.panel(output_channel, depth_) + elements.first * width,
-                                width,
+                                multiplied, width,
                                 stay ? part_of(next, call, panels * row_panels)
                                      : part_of({weights.first, 1, weights.count, 0}, s, row_panels),
                                 b > 0 ? kNoBias : weights_.bias_of(output_channel),
@@ -105,6 +114,7 @@ void PackedProduct::multiply(const PackedTask& task, int64_t b, const float* pac
 NextRead PackedProduct::of_panel(int64_t vector, const Share& elements) const {
   const int64_t output_channel = vector * direct_loops().lanes,
                 width = weights_.width_of(output_channel);
+  if (weights_.quantized) return weights_.quantized->read_of(output_channel, width, elements);
   return {weights_.panel(output_channel, depth_) + elements.first * width,
           (elements.end - elements.first) * width};
 }

@@ -63,10 +63,11 @@ class PackedProduct {
   /// one: it may be nothing.
   template <class Copy, class Data>
   void run(const PackedTask& task, float* workspace, const Copy& copy, const Data& data) const {
+    float* const rows = workspace + panel_floats();
     for (int64_t b = 0; b < blocks_; ++b) {
-      pack(block(b), task.rows, workspace, copy);
+      pack(block(b), task.rows, rows, copy);
       const bool is_last = b + 1 == blocks_;
-      multiply(task, b, workspace, data(block(is_last ? 0 : b + 1), is_last));
+      multiply(task, b, rows, workspace, data(block(is_last ? 0 : b + 1), is_last));
     }
   }
 
@@ -75,6 +76,11 @@ class PackedProduct {
   static int64_t max_panel_rows() { return direct_loops().max_panel_rows; }
   // Elements that are summed up before the next ones.
   Share block(int64_t b) const;
+  int64_t block_elements() const;  // the most of them, in whole vectors
+  // Of scratch memory, for a panel's weights that are quantized in memory.
+  int64_t panel_floats() const {
+    return weights_.quantized ? block_elements() * direct_panel() : 0;
+  }
 
   // In panels of rows, vector of elements, row, lane.
   template <class Copy>
@@ -95,7 +101,8 @@ class PackedProduct {
       for (int64_t v = 0; v < vectors; ++v)
         for (int64_t s = 0; s < row_panels; ++s) copy_vectors(v, s);
   }
-  void multiply(const PackedTask& task, int64_t b, const float* packed, const NextData& next) const;
+  void multiply(const PackedTask& task, int64_t b, const float* packed, float* panel,
+                const NextData& next) const;
   NextRead of_panel(int64_t vector, const Share& elements) const;
 
   DirectWeights weights_;

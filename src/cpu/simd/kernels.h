@@ -193,6 +193,12 @@ struct SimdKernels {
   void (*bfloat_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_bfloat)(const float* in, uint16_t* out, int64_t n);
   void (*int_to_float)(const int32_t* in, float* out, int64_t n);
+  /// out[r * width + i] = (packed[r * width + i] - zero[i]) * scale[i], of so many rows; `width` is
+  /// a multiple of `direct.lanes`. A byte of nibbles holds a row and, above it, the next one.
+  void (*dequantize_bytes)(const uint8_t* packed, const float* scale, const float* zero,
+                           int64_t rows, int64_t width, float* out);
+  void (*dequantize_nibbles)(const uint8_t* packed, const float* scale, const float* zero,
+                             int64_t rows, int64_t width, float* out);
   /// out[i] = in[i] rounded as rounded() does, within [low, high], plus `zero`; n elements.
   void (*round_to_bytes)(const float* in, float low, float high, int32_t zero, uint8_t* out,
                          int64_t n);

@@ -1,6 +1,7 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
 #include "cpu/simd/correlate.h"
 #include "cpu/simd/depthwise.h"
+#include "cpu/simd/dequantize.h"
 #include "cpu/simd/direct.h"
 #include "cpu/simd/dot.h"
 #include "cpu/simd/kernels.h"
@@ -198,6 +199,8 @@ const SimdKernels kKernels = {
     bfloat_to_float,
     float_to_bfloat,
     int_to_float,
+    dequantize_bytes,
+    dequantize_nibbles,
     round_to_bytes,
     kWinograd,
     kDepthwise,

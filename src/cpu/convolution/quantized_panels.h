@@ -1,0 +1,40 @@
+// Weights that stay in 4 or 8 bits in memory, in panels, and become floats as they are multiplied.
+#pragma once
+
+#include "backend/target.h"
+#include "base/parallel.h"
+#include "cpu/simd/kernels.h"
+
+namespace tenon::cpu {
+
+/// A matrix with a column for each output channel; a row is what output channels are multiplied
+/// with. Its numbers are (value - zero) * scale, in float32.
+struct QuantizedPanels {
+  int64_t bits = 0;   // 4 or 8
+  int64_t rows = 0;
+  int64_t group = 0;  // rows that share a scale and a zero point
+  Tensor values;      // bytes: panel, row, output channel; of 4 bits a byte has two rows
+  Tensor scale;       // floats: panel, group, output channel
+  Tensor zero;        // as `scale`, or one for all
+
+  /// Of `rows` x `output_channels` weights, or the transposed, that a Dequantize of constants made.
+  /// The reason where they are none.
+  static Variant<QuantizedPanels, std::string> take(const Folded* folded, bool is_transposed,
+                                                    int64_t rows, int64_t output_channels);
+
+  void visit(FieldVisitor& v);
+  /// Whether the tensors have so many output channels.
+  bool fit(int64_t output_channels) const;
+  /// Rows of the panel that begins with that output channel and is so wide, as floats. They begin
+  /// with an even one.
+  void dequantize(int64_t output_channel, int64_t width, const Share& of, float* to) const;
+  /// What dequantize() reads of the values.
+  NextRead read_of(int64_t output_channel, int64_t width, const Share& of) const;
+
+ private:
+  int64_t groups() const { return (rows + group - 1) / group; }
+  int64_t packed_rows() const { return bits == 4 ? (rows + 1) / 2 : rows; }
+  const uint8_t* packed(int64_t output_channel, int64_t width, int64_t row) const;
+};
+
+}  // namespace tenon::cpu
