@@ -3,7 +3,7 @@
     python bench/make_models.py --folder models [NAME...]
 
 NAME.onnx has batch 1 (as peers like it best), NAME_dynamic.onnx any batch. NAME_int8.onnx is NAME.onnx quantised by ONNX
-Runtime, NAME_int8_tenon.onnx by `tenon quantize`, with the same random inputs to calibrate. srcnn.onnx is the example's model with its custom
+Runtime, NAME_int8_tenon.onnx by `tenon quantize`, with the same random inputs to calibrate, NAME_int4.onnx with `--weightOnly=int4`. srcnn.onnx is the example's model with its custom
 operator, srcnn_resize.onnx the same with ONNX's Resize, for engines without the plugin. Models that are there already
 stay. It needs torch, torchvision, onnx and onnxruntime.
 """
@@ -153,6 +153,15 @@ def write_int8_of_tenon(name, folder):
     print(f"wrote {path}")
 
 
+def write_int4(name, folder):
+    """NAME_int4.onnx: weights of products in int4, by the program that ./dev build installs."""
+    if not (folder / f"{name}.onnx").exists():
+        WRITERS[name](folder)
+    path = folder / f"{name}_int4.onnx"
+    subprocess.run([TENON, "quantize", folder / f"{name}.onnx", "-o", path, "--weightOnly=int4"], check=True)
+    print(f"wrote {path}")
+
+
 def write_srcnn(folder):
     """srcnn.onnx as it is in the example, srcnn_resize.onnx with the same weights."""
     sys.path.insert(0, str(EXAMPLE))
@@ -174,6 +183,7 @@ WRITERS = {
     "faster_rcnn": write_faster_rcnn,
     **{f"{name}_int8": lambda folder, name=name: write_int8(name, folder) for name in QUANTIZED},
     **{f"{name}_int8_tenon": lambda folder, name=name: write_int8_of_tenon(name, folder) for name in QUANTIZED},
+    "bert_base_int4": lambda folder: write_int4("bert_base", folder),
     "srcnn": write_srcnn,
 }
 

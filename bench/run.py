@@ -67,6 +67,8 @@ MODELS = {
 # The same in int8 by ONNX Runtime's quantizer and by `tenon quantize`: all engines get the same file.
 MODELS |= {f"{name}_{by}": dataclasses.replace(MODELS[name], with_ncnn=False)
            for name in ("resnet50", "mobilenet_v2", "yolov8n", "bert_base") for by in ("int8", "int8_tenon")}
+# And with int4 weights that are multiplied by floats.
+MODELS["bert_base_int4"] = dataclasses.replace(MODELS["bert_base"])
 # Inputs of int64, which are not noise: numbers below a bound, from another one on.
 INTEGERS = {"input_ids": (0, 30522), "attention_mask": (1, 2), "token_type_ids": (0, 1)}
 # The case of each trained model that is measured.

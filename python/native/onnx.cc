@@ -331,6 +331,16 @@ void bind_simplifying(nb::module_& m) {
       nb::arg("axis") = nb::none(), nb::arg("is_unsigned") = false,
       "Puts QuantizeLinear and DequantizeLinear behind a tensor, whose readers read what they "
       "give.");
+  m.def(
+      "quantize_weights",
+      [](Model& model, int32_t bits, int64_t group, const std::vector<std::string>& keep) {
+        return quantize_weights(model, {bits, group, {keep.begin(), keep.end()}}).products;
+      },
+      nb::arg("model"), nb::arg("bits") = WeightQuantization().bits,
+      nb::arg("group") = WeightQuantization().group, nb::arg("keep") = std::vector<std::string>(),
+      "Makes int4 or int8 of the constant matrices of MatMul and Gemm, with a scale for each group "
+      "of so many weights (0: for each channel) and a DequantizeLinear behind them. Gives the "
+      "number of products.");
   m.def("remove_quantization_of", &remove_quantization_of, nb::arg("model"), nb::arg("tensors"));
 }
 

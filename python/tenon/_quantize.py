@@ -16,7 +16,7 @@ _PROGRAM = pathlib.Path(__file__).with_name("bin") / "tenon"
 
 def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_float=(),
              max_loss=None, loss_metric="relative", loss_data=None, equalize=False,
-             smooth_quant=None, bias_correction=False, options=()):
+             smooth_quant=None, bias_correction=False, weight_only=None, group_size=None, options=()):
     """A model in int8, with QuantizeLinear and DequantizeLinear, that other engines read, too.
 
     model: an ONNX file (path), the bytes of one or an onnx.ModelProto.
@@ -24,7 +24,7 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
     data: samples to calibrate with: {input: array} whose first axis counts them, or an .npz file of
         such, or a folder of these.
     cache: a calibration cache: read where the file exists, and else written. Either this or `data`
-        is needed.
+        is needed, unless weights alone are quantized.
     algorithm: "percentile" (None), "entropy2", "entropy", "minmax" or "mse".
     keep_float: names of nodes that stay in float.
     max_loss: how much the outputs may lose: as many layers as needed return to float. `loss_metric`
@@ -32,6 +32,8 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
         which is the default.
     equalize, smooth_quant, bias_correction: what is done to the model first; smooth_quant is alpha, from
         0 to 1, or True.
+    weight_only: "int4" or "int8": the constant matrices of products alone, without samples, `group_size`
+        weights with a scale (128; 0 for a scale for each channel).
     options: of `tenon build`, as ["--shapes=images:1x3x224x224"].
 
     Returns the bytes of the ONNX model, whose metadata "tenon.kept_float" names the nodes that stayed
@@ -42,7 +44,8 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
         result = pathlib.Path(folder) / "int8.onnx" if output is None else pathlib.Path(output)
         command = ["quantize", _path_of(model, folder, "model"), f"--output={result}", *options]
         values = {"--calibData": _samples(data, folder, "data"), "--calib": cache,
-                  "--calibAlgorithm": algorithm, "--maxLoss": max_loss}
+                  "--calibAlgorithm": algorithm, "--maxLoss": max_loss,
+                  "--weightOnly": weight_only, "--groupSize": group_size}
         if max_loss is not None:
             values |= {"--lossMetric": loss_metric, "--lossData": _samples(loss_data, folder, "loss")}
         if smooth_quant is not None and smooth_quant is not False:

@@ -50,6 +50,7 @@ inline const std::vector<NamedEdit>& every_edit() {
       {"batch", [](Model& m) { set_batch(m, {-1, "N"}); }},
       {"opset", [](Model& m) { convert_opset(m, 21); }},
       {"quantization", [](Model& m) { remove_quantization(m); }},
+      {"int4", [](Model& m) { quantize_weights(m, {.bits = 4, .group = 32}); }},
       {"qdq",
        [](Model& m) {
          const auto nodes = m.nodes();

@@ -1,5 +1,6 @@
 // `tenon quantize`: an ONNX model and samples in, an explicitly quantized ONNX model out.
 #include <fmt/format.h>
+#include <tenon/onnx.h>
 #include <tenon/quantize.h>
 
 #include <filesystem>
@@ -25,6 +26,8 @@ struct QuantizeOptions {
   double max_loss = -1;
   bool equalizes = false, corrects_biases = false;
   std::string smoothing;  // alpha; "" for none
+  int weight_bits = 0;    // of --weightOnly; 0 without it
+  int64_t group_size = edit::WeightQuantization().group;
   LossBound loss;
   CommonOptions common;
   BuildOptions build;
@@ -164,7 +167,28 @@ void add_fallback(const QuantizeOptions& o, const nvinfer1::IHostMemory& prepare
   kept.insert(kept.end(), more.begin(), more.end());
 }
 
+// Weights alone, which takes no samples.
+void quantize_weights(const QuantizeOptions& o, Logger& logger) {
+  const std::string path =
+      o.output.empty() ? fmt::format("{}_int{}.onnx", without_suffix(o.model), o.weight_bits)
+                       : o.output;
+  check_files({{"model", o.model}}, {{"-o", path}});
+  o.common.apply(logger);
+  const std::vector<std::string> kept = kept_float(o);
+  auto model = edit::Model::load(o.model);
+  const auto report =
+      edit::quantize_weights(model, {o.weight_bits, o.group_size, {kept.begin(), kept.end()}});
+  if (report.products == 0)
+    fail("{}: has no MatMul or Gemm with constant float weights", printable(o.model));
+  model.save(path);
+  constexpr double kMebibyte = 1 << 20;
+  fmt::print("{} -> {}  (weights of {} products: {:.1f} -> {:.1f} MiB)\n", printable(o.model),
+             printable(path), report.products, static_cast<double>(report.bytes_before) / kMebibyte,
+             static_cast<double>(report.bytes_after) / kMebibyte);
+}
+
 void quantize(const QuantizeOptions& o, Logger& logger) {
+  if (o.weight_bits != 0) return quantize_weights(o, logger);
   if (o.build.calibration_cache.empty() && o.build.calibration_data.empty())
     fail("quantize: give samples with --calibData, or a calibration cache with --calib");
   std::string path = o.output;
@@ -189,6 +213,23 @@ void quantize(const QuantizeOptions& o, Logger& logger) {
   if (!o.exported.empty()) export_names(o, kept);
   fmt::print("{} -> {}  ({:.2f} MiB)\n", printable(o.model), printable(path),
              static_cast<double>(model->size()) / (1 << 20));
+}
+
+void add_weight_only(CLI::App& command, QuantizeOptions& o) {
+  static const std::map<std::string, int> kBits = {{"int4", 4}, {"int8", 8}};
+  CLI::Option* const only =
+      command
+          .add_option("--weightOnly", o.weight_bits,
+                      "Quantize the constant matrices of products alone, to int4 or int8, without "
+                      "samples; what they are multiplied with stays float")
+          ->transform(CLI::CheckedTransformer(kBits));
+  command
+      .add_option("--groupSize", o.group_size,
+                  "Weights that share a scale (default: 128); 0 for a scale for each channel")
+      ->needs(only);
+  for (const char* other : {"--calib", "--calibData", "--maxLoss", "--equalize", "--biasCorrection",
+                            "--smoothQuant", "--exportKeptFloat"})
+    only->excludes(command.get_option(other));
 }
 
 void add_loss(CLI::App& command, QuantizeOptions& o) {
@@ -241,6 +282,7 @@ void add_quantize(CLI::App& app, Logger& logger) {
   o->build.add_to(*command);
   for (const char* option : {"--calib", "--calibData"})  // int8 is what this is for
     command->get_option(option)->remove_needs(command->get_option("--int8"));
+  add_weight_only(*command, *o);
   command->callback([o, &logger] { quantize(*o, logger); });
 }
 
