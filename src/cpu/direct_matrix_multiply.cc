@@ -55,6 +55,7 @@ class DirectMatrixMultiply final : public BlockExecution {
   // Some columns of some rows.
   void run_task(int64_t task, float* workspace) const override {
     const auto t = tasks_[task];
+    if (multiplies_integers()) return multiply_integers(t);
     const int64_t lanes = direct_loops().lanes, depth = product_.depth;
     const Share own = packed_.rows_of(t);
     const Share next = packed_.rows_of(tasks_[std::min(task + 1, tasks_.count() - 1)]);
@@ -81,6 +82,37 @@ class DirectMatrixMultiply final : public BlockExecution {
   }
 
  private:
+  // What few rows would do with floats is not worth making them.
+  bool multiplies_integers() const { return weights_.quantized && product_.rows <= kFewRows; }
+
+  void multiply_integers(const DirectTasks::Task& t) const {
+    const auto [rows, depth, columns] = product_;
+    const int64_t lanes = direct_loops().lanes, end = t.end_vector * lanes;
+    for (int64_t column = t.first_vector * lanes; column < end; column += direct_panel()) {
+      const int64_t width = weights_.width_of(column);
+      float sums[kFewRows * kPanelVectors * 16];
+      for (int64_t row = 0; row < rows; ++row)
+        std::copy_n(weights_.bias_of(column), width, sums + row * width);
+      weights_.quantized->multiply(column, width, data_, depth, rows, sums);
+      for (int64_t row = 0; row < rows; ++row)
+        store(sums + row * width, row * columns + column, std::min(width, end - column));
+    }
+    if (!epilogue_.has_rest()) return;
+    const int64_t first = t.first_vector * lanes;
+    for (int64_t row = 0; row < rows; ++row) epilogue_.run(0, row * columns + first, end - first);
+  }
+
+  // Adds the addend, and writes what is within bounds; a NaN stays one.
+  void store(const float* sums, int64_t at, int64_t count) const {
+    const float lower = epilogue_.lower(), upper = epilogue_.upper();
+    for (int64_t i = 0; i < count; ++i) {
+      const float sum =
+          epilogue_.addend() != nullptr ? sums[i] + epilogue_.addend()[at + i] : sums[i];
+      const float result = sum > upper ? upper : sum;
+      result_[at + i] = result < lower ? lower : result;
+    }
+  }
+
   DirectWeights weights_;
   RowProduct product_;
   BlockedEpilogue epilogue_;

@@ -3,8 +3,8 @@
 
 #include "base/low_precision.h"
 #include "common/convolution_testing.h"
-#include "cpu/convolution/quantized_panels.h"
 #include "cpu/convolution/direct_panels.h"
+#include "cpu/convolution/quantized_panels.h"
 #include "network/network.h"
 #include "ops/dequantize.h"
 #include "ops/matrix_multiply.h"
@@ -33,7 +33,7 @@ Tensor quantized(DataType type, const Shape& shape, uint32_t seed) {
   for (int64_t i = 0; i < random.count(); ++i) {
     const float x = random.data<float>()[i];
     const float unit = x - std::floor(x);  // of [0, 1)
-    numbers.push_back(std::floor(type == DataType::kINT4 ? unit * 16 - 8
+    numbers.push_back(std::floor(type == DataType::kINT4   ? unit * 16 - 8
                                  : type == DataType::kINT8 ? unit * 256 - 128
                                                            : unit * 256));
   }
@@ -125,31 +125,49 @@ TEST_P(QuantizedMatrixMultiplyTest, DequantizesExactly) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, QuantizedMatrixMultiplyTest,
-    testing::Values(Case{"groups", {128, 96}, {96, 64}, {32, 1}},
-                    Case{"one_row", {1, 1024}, {1024, 160}, {128, 1}},
-                    Case{"channels", {30, 64}, {64, 48}, {}},
-                    Case{"odd_terms", {7, 37}, {37, 48}, {}},
-                    Case{"groups_that_end_early", {40, 600}, {600, 32}, {64, 1}},
-                    Case{"zero_points", {30, 96}, {96, 48}, {32, 1}, DataType::kINT4, true},
-                    Case{"transposed",
-                         {2, 20, 96},
-                         {1, 48, 96},
-                         {1, 1, 32},
-                         DataType::kINT4,
-                         false,
-                         MatrixOperation::kTRANSPOSE},
-                    Case{"int8", {64, 300}, {300, 80}, {}, DataType::kINT8},
-                    Case{"uint8_with_zero_points",
-                         {64, 96},
-                         {96, 48},
-                         {32, 1},
-                         DataType::kUINT8,
-                         true},
-                    Case{"odd_groups", {20, 45}, {45, 32}, {15, 1}, DataType::kINT8},
-                    Case{"scales_of_several_channels", {20, 64}, {64, 32}, {16, 8}},
-                    Case{"deep", {3, 5000}, {5000, 32}, {128, 1}},
-                    Case{"no_rows", {0, 24}, {24, 48}, {}}),
+    testing::Values(
+        Case{"groups", {128, 96}, {96, 64}, {32, 1}},
+        Case{"one_row", {1, 1024}, {1024, 160}, {128, 1}},
+        Case{"four_rows_of_bytes", {4, 301}, {301, 48}, {}, DataType::kINT8},
+        Case{"three_rows_with_zero_points", {3, 97}, {97, 48}, {32, 1}, DataType::kUINT8, true},
+        Case{"channels", {30, 64}, {64, 48}, {}}, Case{"odd_terms", {7, 37}, {37, 48}, {}},
+        Case{"groups_that_end_early", {40, 600}, {600, 32}, {64, 1}},
+        Case{"zero_points", {30, 96}, {96, 48}, {32, 1}, DataType::kINT4, true},
+        Case{"transposed",
+             {2, 20, 96},
+             {1, 48, 96},
+             {1, 1, 32},
+             DataType::kINT4,
+             false,
+             MatrixOperation::kTRANSPOSE},
+        Case{"int8", {64, 300}, {300, 80}, {}, DataType::kINT8},
+        Case{"uint8_with_zero_points", {64, 96}, {96, 48}, {32, 1}, DataType::kUINT8, true},
+        Case{"odd_groups", {20, 45}, {45, 32}, {15, 1}, DataType::kINT8},
+        Case{"scales_of_several_channels", {20, 64}, {64, 32}, {16, 8}},
+        Case{"deep", {3, 5000}, {5000, 32}, {128, 1}}, Case{"no_rows", {0, 24}, {24, 48}, {}}),
     [](const auto& i) { return i.param.name; });
+
+// The last panel may have fewer vectors than it is wide.
+TEST(QuantizedMatrixMultiplyTest, TakesAnOddNumberOfVectors) {
+  for (const int64_t rows : {2, 20}) {
+    const Case c{"", {rows, 64}, {64, 3 * direct_loops().lanes}, {32, 1}};
+    LayerTest test(op_of(c), inputs_of(c));
+    check(test, kName, kRelative);
+  }
+}
+
+TEST(QuantizedMatrixMultiplyTest, FewRowsAddOperandsAndKeepBounds) {
+  const Case c{"", {3, 64}, {64, 48}, {32, 1}};
+  MatrixMultiply op = op_of(c);
+  op.epilogue.inputs = 2;
+  op.epilogue.steps = {binary(nvinfer1::ElementWiseOperation::kSUM, 0, 1),
+                       activation(nvinfer1::ActivationType::kRELU, 2)};
+  auto inputs = inputs_of(c);
+  inputs.resize(3);
+  inputs.push_back(data({3, 48}, 7));
+  LayerTest test(op, inputs);
+  check(test, kName, kRelative);
+}
 
 TEST(QuantizedMatrixMultiplyTest, OtherNumbersAreNotTaken) {
   const auto refusal = [](const Case& c, const std::function<void(TestInput&)>& change) {

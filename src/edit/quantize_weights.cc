@@ -1,5 +1,5 @@
-// Constant matrices of products as integers with a scale for each group, with DequantizeLinear behind
-// them.
+// Constant matrices of products as integers with a scale for each group, with DequantizeLinear
+// behind them.
 #include <tenon/onnx.h>
 #include <tenon/printable.h>
 
@@ -54,8 +54,8 @@ double squared_error(std::span<const float> numbers, float scale, Range range) {
   return sum;
 }
 
-// The scale of the least squared error among those that cut off some of the largest numbers: with few
-// integers, finer steps for the others are worth that.
+// The scale of the least squared error among those that cut off some of the largest numbers: with
+// few integers, finer steps for the others are worth that.
 float scale_of(std::span<const float> numbers, Range range) {
   float magnitude = 0;
   for (const float x : numbers) magnitude = std::max(magnitude, std::abs(x));
@@ -83,21 +83,21 @@ struct Quantized {
 Quantized quantized(const float* weights, const Matrix& m, Range range) {
   Quantized q{std::vector<float>(static_cast<size_t>(m.rows * m.columns)),
               std::vector<float>(static_cast<size_t>(m.groups() * m.channels()))};
-  parallel_for(m.channels(), std::max<int64_t>(1, 4096 / m.depth()), [&](int64_t begin, int64_t end) {
-    std::vector<float> numbers;
-    for (int64_t channel = begin; channel < end; ++channel)
-      for (int64_t g = 0; g < m.groups(); ++g) {
-        const int64_t first = g * m.group, last = std::min(first + m.group, m.depth());
-        numbers.clear();
-        for (int64_t k = first; k < last; ++k) numbers.push_back(weights[m.at(k, channel)]);
-        const float scale = scale_of(numbers, range);
-        q.scales[static_cast<size_t>(m.scale_at(g, channel))] = scale;
-        for (int64_t k = first; k < last; ++k)
-          q.integers[static_cast<size_t>(m.at(k, channel))] =
-              std::clamp(std::nearbyint(weights[m.at(k, channel)] / scale), range.least,
-                         range.largest);
-      }
-  });
+  parallel_for(
+      m.channels(), std::max<int64_t>(1, 4096 / m.depth()), [&](int64_t begin, int64_t end) {
+        std::vector<float> numbers;
+        for (int64_t channel = begin; channel < end; ++channel)
+          for (int64_t g = 0; g < m.groups(); ++g) {
+            const int64_t first = g * m.group, last = std::min(first + m.group, m.depth());
+            numbers.clear();
+            for (int64_t k = first; k < last; ++k) numbers.push_back(weights[m.at(k, channel)]);
+            const float scale = scale_of(numbers, range);
+            q.scales[static_cast<size_t>(m.scale_at(g, channel))] = scale;
+            for (int64_t k = first; k < last; ++k)
+              q.integers[static_cast<size_t>(m.at(k, channel))] = std::clamp(
+                  std::nearbyint(weights[m.at(k, channel)] / scale), range.least, range.largest);
+          }
+      });
   return q;
 }
 
@@ -115,8 +115,7 @@ Tensor integer_tensor(const std::vector<float>& integers, const Shape& shape, in
 std::vector<float> floats_of(const Tensor& t) {
   if (t.type() == DataType::kFLOAT) return {t.data<float>(), t.data<float>() + t.count()};
   std::vector<float> floats;
-  for (int64_t i = 0; i < t.count(); ++i)
-    floats.push_back(static_cast<float>(t.data<Half>()[i]));
+  for (int64_t i = 0; i < t.count(); ++i) floats.push_back(static_cast<float>(t.data<Half>()[i]));
   return floats;
 }
 
@@ -136,8 +135,8 @@ class Quantizer {
     for (const Id graph : graphs_outside_functions(store_))
       for (const Id id : store_.items(graph, Kind::kNode)) {
         const NodeContent& node = store_.node(id);
-        const bool is_product = is_standard_node(node)
-                                && (node.op_type == "MatMul" || node.op_type == "Gemm");
+        const bool is_product =
+            is_standard_node(node) && (node.op_type == "MatMul" || node.op_type == "Gemm");
         if (is_product && node.inputs.size() > 1) visit(graph, id);
       }
     for (const std::string& name : options_.keep)
@@ -155,8 +154,7 @@ class Quantizer {
     }
     const Id initializer = store_.producer(graph, node.inputs[1]);
     if (initializer == kNone || !is_constant(store_, graph, node.inputs[1])) return;
-    const bool is_transposed =
-        node.op_type == "Gemm" && integer_attribute(node, "transB", 0) != 0;
+    const bool is_transposed = node.op_type == "Gemm" && integer_attribute(node, "transB", 0) != 0;
     const int axis = is_transposed ? 1 : 0;
     const std::string_view floats = dequantized(graph, initializer, node.inputs[1], axis);
     if (floats.empty()) return;
@@ -191,7 +189,7 @@ class Quantizer {
               printable(name), x);
     const Quantized q = quantized(floats.data(), m, {-largest - 1, largest});
     const bool is_blocked = m.groups() > 1;
-    const Shape scales = !is_blocked    ? Shape{m.channels()}
+    const Shape scales = !is_blocked   ? Shape{m.channels()}
                          : m.axis == 0 ? Shape{m.groups(), m.columns}
                                        : Shape{m.rows, m.groups()};
     const std::string_view integers = store_.new_name(name + "_quantized");
@@ -201,7 +199,8 @@ class Quantizer {
     const Tensor scaling = scale_tensor(q.scales, scales, weights.type());
     insert_tensor(store_, graph, integers, packed);
     insert_tensor(store_, graph, scale, scaling);
-    NodeDraft draft = standard_node(store_, "DequantizeLinear", result, {integers, scale}, {result});
+    NodeDraft draft =
+        standard_node(store_, "DequantizeLinear", result, {integers, scale}, {result});
     draft.set(attribute(store_, "axis", is_blocked ? int64_t{axis} : int64_t{1 - axis}));
     if (is_blocked) draft.set(attribute(store_, "block_size", m.group));
     const auto nodes = store_.items(graph, Kind::kNode);

@@ -120,6 +120,7 @@ class QuantizeWeights(CliTest):
             self.succeed("build", path, "-o", plan, "--shapes=x:4x1200", environment={"TENON_TARGET": "cpu"})
             sizes[path.name] = plan.stat().st_size
         self.assertIn("quantized_matrix_multiply", self.succeed("inspect", self.folder / "q.plan"))
+        self.assertIn("weights are integers in memory", self.succeed("inspect", self.folder / "q.plan", "--precision"))
         saved = sizes["m.onnx"] - sizes["q.onnx"]
         self.assertGreater(saved, big["w"].nbytes * 6 / 7)
 

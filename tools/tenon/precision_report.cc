@@ -56,6 +56,8 @@ Precision precision_of(const json& layer, bool is_quantized) {
     return {is_float(result) ? result : inputs[0], "turns " + inputs[0] + " into " + result};
   if (kernel.starts_with("bfloat_"))
     return {"bfloat16", "the kernel rounds what it multiplies; tensors are " + result};
+  if (kernel.starts_with("quantized_"))
+    return {result, "its weights are integers in memory, and floats as they are multiplied"};
   if (is_product(kind) && is_quantized && is_float(result))
     return {result, "its data or weights are not quantized"};
   return {result, "its tensors are " + result};

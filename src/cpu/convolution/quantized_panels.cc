@@ -11,6 +11,8 @@
 namespace tenon::cpu {
 namespace {
 
+constexpr int64_t kMaxPanel = kPanelVectors * 16;  // output channels of any machine
+
 std::vector<float> numbers_of(const Tensor& t) {
   std::vector<float> numbers(static_cast<size_t>(t.count()));
   if (t.type() == DataType::kINT4) {
@@ -52,7 +54,8 @@ Variant<Source, std::string> source_of(const Folded* folded, bool is_transposed,
   if (!is_integer_weights(values.type())) return "the weights are not int4, int8 or uint8";
   const Shape& shape = values.shape();
   const int rank = shape.rank();
-  const int row_axis = rank - (is_transposed ? 1 : 2), channel_axis = rank - (is_transposed ? 2 : 1);
+  const int row_axis = rank - (is_transposed ? 1 : 2),
+            channel_axis = rank - (is_transposed ? 2 : 1);
   if (rank < 2 || shape.volume(0, rank - 2) != 1 || shape[row_axis] != rows
       || shape[channel_axis] != output_channels || values.count() == 0)
     return "the quantized weights are not one matrix";
@@ -91,13 +94,12 @@ Variant<QuantizedPanels, std::string> QuantizedPanels::take(const Folded* folded
   const int64_t all = padded_channels(output_channels);
   panels.values = Tensor(DataType::kUINT8, {all * panels.packed_rows()});
   panels.scale = Tensor(DataType::kFLOAT, {all * panels.groups()});
-  const bool one_zero =
-      std::all_of(source.zero.begin(), source.zero.end(),
-                  [&](float z) { return z == source.zero.front(); });
+  const bool one_zero = std::all_of(source.zero.begin(), source.zero.end(),
+                                    [&](float z) { return z == source.zero.front(); });
   panels.zero = Tensor(DataType::kFLOAT, {one_zero ? 1 : all * panels.groups()});
   auto* const bytes = panels.values.mutable_data<uint8_t>();
-  auto *const scale = panels.scale.mutable_data<float>(),
-              *const zero = panels.zero.mutable_data<float>();
+  auto *const scale = panels.scale.mutable_data<float>(), *const zero =
+                                                              panels.zero.mutable_data<float>();
   std::fill_n(bytes, panels.values.count(), uint8_t{0});
   std::fill_n(scale, panels.scale.count(), 0.f);
   std::fill_n(zero, panels.zero.count(), source.zero.empty() ? -base : source.zero.front() - base);
@@ -144,21 +146,36 @@ const uint8_t* QuantizedPanels::packed(int64_t output_channel, int64_t width, in
          + (bits == 4 ? row / 2 : row) * width;
 }
 
-void QuantizedPanels::dequantize(int64_t output_channel, int64_t width, const Share& of,
-                                 float* to) const {
-  constexpr int64_t kMaxWidth = 32;
-  float one_zero[kMaxWidth];
+template <class Body>
+void QuantizedPanels::for_groups(int64_t output_channel, int64_t width, const Share& of,
+                                 const Body& body) const {
+  float one_zero[kMaxPanel];
   const bool is_one = zero.count() == 1;
   if (is_one) std::fill_n(one_zero, width, *zero.data<float>());
-  const auto run = bits == 4 ? simd_kernels().dequantize_nibbles : simd_kernels().dequantize_bytes;
   for (int64_t row = of.first; row < of.end;) {
     const int64_t g = row / group, end = std::min((g + 1) * group, of.end);
     const int64_t at = output_channel * groups() + g * width;
-    run(packed(output_channel, width, row), scale.data<float>() + at,
-        is_one ? one_zero : zero.data<float>() + at, end - row, width,
-        to + (row - of.first) * width);
+    body(QuantizedGroup{packed(output_channel, width, row), scale.data<float>() + at,
+                        is_one ? one_zero : zero.data<float>() + at, end - row},
+         row);
     row = end;
   }
+}
+
+void QuantizedPanels::dequantize(int64_t output_channel, int64_t width, const Share& of,
+                                 float* to) const {
+  const auto run = bits == 4 ? simd_kernels().dequantize_nibbles : simd_kernels().dequantize_bytes;
+  for_groups(output_channel, width, of, [&](const QuantizedGroup& rows_of_group, int64_t row) {
+    run(rows_of_group, width, to + (row - of.first) * width);
+  });
+}
+
+void QuantizedPanels::multiply(int64_t output_channel, int64_t width, const float* x,
+                               int64_t x_step, int64_t x_rows, float* sums) const {
+  const auto run = bits == 4 ? simd_kernels().multiply_nibbles : simd_kernels().multiply_bytes;
+  for_groups(output_channel, width, {0, rows}, [&](const QuantizedGroup& rows_of_group, int64_t k) {
+    run(rows_of_group, x + k, x_step, x_rows, width / direct_loops().lanes, sums);
+  });
 }
 
 NextRead QuantizedPanels::read_of(int64_t output_channel, int64_t width, const Share& of) const {

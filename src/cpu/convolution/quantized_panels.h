@@ -10,7 +10,7 @@ namespace tenon::cpu {
 /// A matrix with a column for each output channel; a row is what output channels are multiplied
 /// with. Its numbers are (value - zero) * scale, in float32.
 struct QuantizedPanels {
-  int64_t bits = 0;   // 4 or 8
+  int64_t bits = 0;  // 4 or 8
   int64_t rows = 0;
   int64_t group = 0;  // rows that share a scale and a zero point
   Tensor values;      // bytes: panel, row, output channel; of 4 bits a byte has two rows
@@ -28,6 +28,10 @@ struct QuantizedPanels {
   /// Rows of the panel that begins with that output channel and is so wide, as floats. They begin
   /// with an even one.
   void dequantize(int64_t output_channel, int64_t width, const Share& of, float* to) const;
+  /// sums[r * width + i] += row r of `x`, whose rows lie `x_step` apart, times the column of that
+  /// output channel; up to kFewRows rows.
+  void multiply(int64_t output_channel, int64_t width, const float* x, int64_t x_step,
+                int64_t x_rows, float* sums) const;
   /// What dequantize() reads of the values.
   NextRead read_of(int64_t output_channel, int64_t width, const Share& of) const;
 
@@ -35,6 +39,9 @@ struct QuantizedPanels {
   int64_t groups() const { return (rows + group - 1) / group; }
   int64_t packed_rows() const { return bits == 4 ? (rows + 1) / 2 : rows; }
   const uint8_t* packed(int64_t output_channel, int64_t width, int64_t row) const;
+  /// Calls `body(group, row)` for parts of `of` that share a scale and begin with that row.
+  template <class Body>
+  void for_groups(int64_t output_channel, int64_t width, const Share& of, const Body& body) const;
 };
 
 }  // namespace tenon::cpu

@@ -140,6 +140,16 @@ struct DotKernels {
               int64_t output_channels, int64_t pixels, float* out);
 };
 
+/// Rows of weights that share scale and zero point: bytes, or nibbles, of which a byte holds a row
+/// and, above it, the next one.
+struct QuantizedGroup {
+  const uint8_t* packed;
+  const float *scale, *zero;  // of each output channel
+  int64_t rows;
+};
+/// The most rows of data of SimdKernels::multiply_bytes.
+constexpr int64_t kFewRows = 4;
+
 struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
@@ -193,12 +203,17 @@ struct SimdKernels {
   void (*bfloat_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_bfloat)(const float* in, uint16_t* out, int64_t n);
   void (*int_to_float)(const int32_t* in, float* out, int64_t n);
-  /// out[r * width + i] = (packed[r * width + i] - zero[i]) * scale[i], of so many rows; `width` is
-  /// a multiple of `direct.lanes`. A byte of nibbles holds a row and, above it, the next one.
-  void (*dequantize_bytes)(const uint8_t* packed, const float* scale, const float* zero,
-                           int64_t rows, int64_t width, float* out);
-  void (*dequantize_nibbles)(const uint8_t* packed, const float* scale, const float* zero,
-                             int64_t rows, int64_t width, float* out);
+  /// out[r * width + i] = (packed[r * width + i] - zero[i]) * scale[i]; `width` is a multiple of
+  /// `direct.lanes`.
+  void (*dequantize_bytes)(const QuantizedGroup& group, int64_t width, float* out);
+  void (*dequantize_nibbles)(const QuantizedGroup& group, int64_t width, float* out);
+  /// sums[r * width + i] += the sum over k of x[r * x_step + k] * (packed[k * width + i] -
+  /// zero[i]), times scale[i], of up to kFewRows rows r and a width of one or two vectors of
+  /// `direct.lanes`.
+  void (*multiply_bytes)(const QuantizedGroup& group, const float* x, int64_t x_step, int64_t rows,
+                         int64_t vectors, float* sums);
+  void (*multiply_nibbles)(const QuantizedGroup& group, const float* x, int64_t x_step,
+                           int64_t rows, int64_t vectors, float* sums);
   /// out[i] = in[i] rounded as rounded() does, within [low, high], plus `zero`; n elements.
   void (*round_to_bytes)(const float* in, float low, float high, int32_t zero, uint8_t* out,
                          int64_t n);

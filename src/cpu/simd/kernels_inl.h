@@ -201,6 +201,8 @@ const SimdKernels kKernels = {
     int_to_float,
     dequantize_bytes,
     dequantize_nibbles,
+    multiply_quantized<false>,
+    multiply_quantized<true>,
     round_to_bytes,
     kWinograd,
     kDepthwise,
