@@ -41,13 +41,13 @@ struct Matrix {
 };
 
 struct Range {
-  float least, largest;  // of the integers
+  float min, max;  // of the integers
 };
 
 double squared_error(std::span<const float> numbers, float scale, Range range) {
   double sum = 0;
   for (const float x : numbers) {
-    const float rounded = std::clamp(std::nearbyint(x / scale), range.least, range.largest);
+    const float rounded = std::clamp(std::nearbyint(x / scale), range.min, range.max);
     const double error = double{x} - double{rounded} * double{scale};
     sum += error * error;
   }
@@ -60,16 +60,16 @@ float scale_of(std::span<const float> numbers, Range range) {
   float magnitude = 0;
   for (const float x : numbers) magnitude = std::max(magnitude, std::abs(x));
   if (magnitude == 0) return 1;
-  const float whole = magnitude / range.largest;
-  if (range.largest > 7) return whole;
+  const float whole = magnitude / range.max;
+  if (range.max > 7) return whole;
   constexpr int kCandidates = 12;
   constexpr float kStep = 0.04F;
   float best = whole;
-  double least = squared_error(numbers, whole, range);
+  double smallest = squared_error(numbers, whole, range);
   for (int i = 1; i < kCandidates; ++i) {
     const float scale = whole * (1 - kStep * static_cast<float>(i));
-    if (const double error = squared_error(numbers, scale, range); error < least) {
-      least = error;
+    if (const double error = squared_error(numbers, scale, range); error < smallest) {
+      smallest = error;
       best = scale;
     }
   }
@@ -83,21 +83,22 @@ struct Quantized {
 Quantized quantized(const float* weights, const Matrix& m, Range range) {
   Quantized q{std::vector<float>(static_cast<size_t>(m.rows * m.columns)),
               std::vector<float>(static_cast<size_t>(m.groups() * m.channels()))};
-  parallel_for(
-      m.channels(), std::max<int64_t>(1, 4096 / m.depth()), [&](int64_t begin, int64_t end) {
-        std::vector<float> numbers;
-        for (int64_t channel = begin; channel < end; ++channel)
-          for (int64_t g = 0; g < m.groups(); ++g) {
-            const int64_t first = g * m.group, last = std::min(first + m.group, m.depth());
-            numbers.clear();
-            for (int64_t k = first; k < last; ++k) numbers.push_back(weights[m.at(k, channel)]);
-            const float scale = scale_of(numbers, range);
-            q.scales[static_cast<size_t>(m.scale_at(g, channel))] = scale;
-            for (int64_t k = first; k < last; ++k)
-              q.integers[static_cast<size_t>(m.at(k, channel))] = std::clamp(
-                  std::nearbyint(weights[m.at(k, channel)] / scale), range.least, range.largest);
-          }
-      });
+  parallel_for(m.channels(), std::max<int64_t>(1, 4096 / m.depth()),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<float> numbers;
+                 for (int64_t channel = begin; channel < end; ++channel)
+                   for (int64_t g = 0; g < m.groups(); ++g) {
+                     const int64_t first = g * m.group, last = std::min(first + m.group, m.depth());
+                     numbers.clear();
+                     for (int64_t k = first; k < last; ++k)
+                       numbers.push_back(weights[m.at(k, channel)]);
+                     const float scale = scale_of(numbers, range);
+                     q.scales[static_cast<size_t>(m.scale_at(g, channel))] = scale;
+                     for (int64_t k = first; k < last; ++k)
+                       q.integers[static_cast<size_t>(m.at(k, channel))] = std::clamp(
+                           std::nearbyint(weights[m.at(k, channel)] / scale), range.min, range.max);
+                   }
+               });
   return q;
 }
 

@@ -83,8 +83,8 @@ Variant<QuantizedPanels, std::string> QuantizedPanels::take(const Folded* folded
   auto found = source_of(folded, is_transposed, rows, output_channels);
   if (auto* reason = std::get_if<std::string>(&found)) return std::move(*reason);
   const Source source = std::get<Source>(std::move(found));
-  const auto [least, largest] = std::minmax_element(source.values.begin(), source.values.end());
-  const float base = *least;  // stored bytes begin with 0
+  const auto [smallest, largest] = std::minmax_element(source.values.begin(), source.values.end());
+  const float base = *smallest;  // stored bytes begin with 0
   QuantizedPanels panels;
   const bool has_pairs = source.group % 2 == 0 || source.group == rows;
   panels.bits = *largest - base < 16 && has_pairs ? 4 : 8;
