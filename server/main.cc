@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <mutex>
@@ -25,7 +26,7 @@ struct Options {
   std::string http_address = "0.0.0.0", grpc_address = "0.0.0.0", metrics_address;
   uint16_t http_port = 8000, grpc_port = 8001, metrics_port = 8002;
   bool allow_http = true, allow_grpc = true, allow_metrics = true;
-  std::string control = "none", token_file, certificate, key, authorities;
+  std::string control = "none", cache, token_file, certificate, key, authorities;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
   size_t max_body_mib = 64, max_message_mib = 64, max_queue = 1024, max_queue_mib = 1024;
 
@@ -68,6 +69,8 @@ void Options::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 24));
   app.add_option("--max-queue-mib", max_queue_mib, "Memory of their inputs, in MiB")
       ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--cache-config", cache,
+                 "local,size=BYTES: memory for responses of models with response_cache");
   app.add_option("--exit-timeout-secs", exit_timeout, "How long requests have to end after SIGTERM")
       ->check(CLI::Range(0, 86400));
   app.add_option("--token-file", token_file,
@@ -82,6 +85,21 @@ std::string token_of(const Options& options) {
   std::getline(file, token);
   if (token.empty()) throw Error{options.token_file + ": its first line has no token"};
   return token;
+}
+
+// Of "local,size=1048576"; null without.
+std::shared_ptr<ResponseCache> cache_of(const Options& options) {
+  const std::string& text = options.cache;
+  if (text.empty()) return nullptr;
+  constexpr std::string_view kSize = "local,size=";
+  const char* const end = text.data() + text.size();
+  size_t bytes = 0;
+  const bool is_size = text.starts_with(kSize);
+  const auto [last, error] =
+      std::from_chars(text.data() + (is_size ? kSize.size() : text.size()), end, bytes);
+  if (error != std::errc() || last != end || bytes == 0)
+    throw Error{"--cache-config: expected local,size=BYTES, found '" + text + "'"};
+  return std::make_shared<ResponseCache>(bytes);
 }
 
 void log(const std::string& line) {
@@ -164,6 +182,7 @@ void serve(const Options& options) {
   RepositoryOptions of_models;
   of_models.folders = options.folders;
   of_models.limits = {options.max_queue, options.max_queue_mib << 20};
+  of_models.cache = cache_of(options);
   if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
   of_models.log = log;
   Repository models(of_models);

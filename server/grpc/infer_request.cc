@@ -150,27 +150,37 @@ int64_t integer(const ParameterMap& parameters, const char* name, int64_t max) {
                           printable(value.ShortDebugString()))};
 }
 
-bool is_binary(const ParameterMap& parameters) {
-  const auto found = parameters.find("binary_data_output");
-  if (found == parameters.end()) return true;
+bool flag(const ParameterMap& parameters, const std::string& name, bool otherwise) {
+  const auto found = parameters.find(name);
+  if (found == parameters.end()) return otherwise;
   if (found->second.has_bool_param()) return found->second.bool_param();
-  throw Error{"parameter 'binary_data_output': expected a bool, found "
+  throw Error{"parameter '" + name + "': expected a bool, found "
               + printable(found->second.ShortDebugString())};
 }
 
-void read_parameters(const ParameterMap& parameters, DecodedRequest& to) {
-  for (const char* name : {"sequence_id", "sequence_start", "sequence_end"}) {
-    if (parameters.contains(name)) {
-      throw Error{fmt::format("parameter '{}': sequences are not supported yet", name)};
-    }
+SequencePlace sequence_place(const ParameterMap& parameters) {
+  SequencePlace place;
+  if (const auto found = parameters.find("sequence_id"); found != parameters.end()) {
+    if (found->second.has_string_param())
+      place.id = found->second.string_param();
+    else
+      place.id = static_cast<uint64_t>(
+          integer(parameters, "sequence_id", std::numeric_limits<int64_t>::max()));
   }
+  place.is_start = flag(parameters, "sequence_start", false);
+  place.is_end = flag(parameters, "sequence_end", false);
+  return place;
+}
+
+void read_parameters(const ParameterMap& parameters, DecodedRequest& to) {
+  to.request.sequence = sequence_place(parameters);
   constexpr std::chrono::microseconds kMaxTimeout = std::chrono::hours(1);
   if (const int64_t timeout = integer(parameters, "timeout", kMaxTimeout.count()); timeout > 0) {
     to.request.deadline = Clock::now() + std::chrono::microseconds(timeout);
   }
   // 1 is the first to go; 0, the default, goes before all.
   to.request.priority = -static_cast<int>(integer(parameters, "priority", 1 << 20));
-  to.typed_outputs = !is_binary(parameters);
+  to.typed_outputs = !flag(parameters, "binary_data_output", true);
 }
 
 void check_tensors(const char* kind, int count, size_t max) {

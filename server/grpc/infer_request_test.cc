@@ -1,5 +1,6 @@
 #include "infer_request.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,6 +12,7 @@ namespace tenon::server {
 namespace {
 
 using inference::ModelInferRequest;
+using ::testing::HasSubstr;
 constexpr auto kInvalid = grpc::StatusCode::INVALID_ARGUMENT;
 
 class InferRequestTest : public GrpcTest {
@@ -133,9 +135,12 @@ TEST_F(InferRequestTest, WhatIsNotSupportedIsRefusedByName) {
         (*to.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("a");
       }),
       "input 'x': shared memory is not supported yet; expected raw_input_contents");
-  EXPECT_EQ(
-      error_after([](auto& to) { (*to.mutable_parameters())["sequence_id"].set_int64_param(5); }),
-      "parameter 'sequence_id': sequences are not supported yet");
+  EXPECT_THAT(
+      error_after([](auto& to) { (*to.mutable_parameters())["sequence_id"].set_int64_param(-5); }),
+      HasSubstr("parameter 'sequence_id': expected 0 to"));
+  EXPECT_THAT(
+      error_after([](auto& to) { (*to.mutable_parameters())["sequence_end"].set_int64_param(1); }),
+      HasSubstr("parameter 'sequence_end': expected a bool"));
   EXPECT_EQ(error_after([](auto& to) {
               auto& output = *to.add_outputs();
               output.set_name("y\n");

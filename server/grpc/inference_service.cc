@@ -4,6 +4,7 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "infer_calls.h"
@@ -116,7 +117,7 @@ class InferenceService final : public ServiceBase {
                            inference::ModelStatisticsResponse* response) override {
     return answer(context, [&]() -> Status {
       for (const auto& model : loaded_models(models_, request->name(), request->version())) {
-        describe(model->metadata(), model->statistics(), *response->add_model_stats());
+        describe(*model, *response->add_model_stats());
       }
       if (request->name().empty() || response->model_stats_size() > 0) return Status::OK;
       return status_of_model(request->name(), request->version());
@@ -135,13 +136,18 @@ class InferenceService final : public ServiceBase {
   Reactor* RepositoryModelLoad(Context* context,
                                const inference::RepositoryModelLoadRequest* request,
                                inference::RepositoryModelLoadResponse*) override {
-    return control(context, *request, &Models::load);
+    return control(context, *request,
+                   [this, name = request->model_name()] { return models_.load(name); });
   }
 
   Reactor* RepositoryModelUnload(Context* context,
                                  const inference::RepositoryModelUnloadRequest* request,
                                  inference::RepositoryModelUnloadResponse*) override {
-    return control(context, *request, &Models::unload);
+    const auto found = request->parameters().find("unload_dependents");
+    const bool with_members = found != request->parameters().end() && found->second.bool_param();
+    return control(context, *request, [this, name = request->model_name(), with_members] {
+      return models_.unload(name, with_members);
+    });
   }
 
   Reactor* TraceSetting(Context* context, const inference::TraceSettingRequest*,
@@ -221,7 +227,6 @@ class InferenceService final : public ServiceBase {
       return status;
     }
     for (const auto& [name, value] : request.parameters()) {
-      // It asks for what happens anyhow: there are no ensembles.
       if (name == "unload_dependents") continue;
       return {StatusCode::INVALID_ARGUMENT,
               fmt::format("parameter '{}' is not supported yet", printable(name))};
@@ -230,14 +235,13 @@ class InferenceService final : public ServiceBase {
   }
 
   template <class Request>
-  Reactor* control(Context* context, const Request& request,
-                   Result<void> (Models::*change)(const std::string&)) {
+  Reactor* control(Context* context, const Request& request, std::function<Result<void>()> change) {
     if (const Status status = check_control(*context, request); !status.ok()) {
       return finished(context, status);
     }
     Reactor* const reactor = context->DefaultReactor();
-    control_.post([this, reactor, change, name = request.model_name()] {
-      const auto result = (models_.*change)(name);
+    control_.post([this, reactor, change = std::move(change), name = request.model_name()] {
+      const auto result = change();
       if (result) return reactor->Finish(Status::OK);
       const auto index = models_.index();
       const bool is_there = std::ranges::find(index, name, &ModelStatus::name) != index.end();

@@ -60,11 +60,10 @@ void describe(const ModelMetadata& metadata, inference::ModelConfig& to) {
   }
 }
 
-void describe(const ModelMetadata& metadata, const serve::Statistics& statistics,
-              ModelStatistics& to) {
-  to.set_name(metadata.name);
-  to.set_version(metadata.version);
-  const InferenceStatistics all = inference_statistics(statistics);
+void describe(const Model& model, ModelStatistics& to) {
+  to.set_name(model.metadata().name);
+  to.set_version(model.metadata().version);
+  const InferenceStatistics all = inference_statistics(model);
   to.set_inference_count(all.inferences);
   to.set_execution_count(all.executions);
   inference::InferStatistics& times = *to.mutable_inference_stats();
@@ -74,6 +73,8 @@ void describe(const ModelMetadata& metadata, const serve::Statistics& statistics
   set(all.compute_input, times.mutable_compute_input());
   set(all.compute_infer, times.mutable_compute_infer());
   set(all.compute_output, times.mutable_compute_output());
+  set(all.cache_hit, times.mutable_cache_hit());
+  set(all.cache_miss, times.mutable_cache_miss());
 }
 
 void describe(const std::vector<ModelStatus>& index, bool only_ready,

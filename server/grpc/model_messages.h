@@ -13,8 +13,7 @@ void describe(const ModelMetadata& metadata, const std::vector<std::string>& ver
 void describe(const ModelMetadata& metadata, inference::ModelConfig& to);
 
 /// Durations in nanoseconds; those of queue, input, infer and output are of all requests.
-void describe(const ModelMetadata& metadata, const serve::Statistics& statistics,
-              inference::ModelStatistics& to);
+void describe(const Model& model, inference::ModelStatistics& to);
 
 /// @param only_ready leaves out the others.
 void describe(const std::vector<ModelStatus>& index, bool only_ready,

@@ -214,8 +214,16 @@ class Parser {
         throw Error{where + ": expected 0 to " + std::to_string(1 << 20) + ", found "
                     + std::to_string(priority)};
       to.request.priority = -static_cast<int>(priority);
-    } else if (key.starts_with("sequence_")) {
-      throw Error{where + ": sequences are not supported yet"};
+    } else if (key == "sequence_id") {
+      uint64_t number = 0;
+      if (value.get(number) == simdjson::SUCCESS)
+        to.request.sequence.id = number;
+      else
+        to.request.sequence.id = text_of(value, where);
+    } else if (key == "sequence_start") {
+      to.request.sequence.is_start = flag_of(value, where);
+    } else if (key == "sequence_end") {
+      to.request.sequence.is_end = flag_of(value, where);
     }
   }
 
@@ -390,6 +398,15 @@ bool has_load_parameters(const Body& body) noexcept {
   return !body.empty()
          && parser.parse(body.data(), body.size(), true).get(fields) == simdjson::SUCCESS
          && fields["parameters"].get(parameters) == simdjson::SUCCESS && parameters.size() > 0;
+}
+
+bool unloads_members(const Body& body) noexcept {
+  simdjson::dom::parser parser;
+  object fields;
+  bool is_so = false;
+  return !body.empty()
+         && parser.parse(body.data(), body.size(), true).get(fields) == simdjson::SUCCESS
+         && fields["parameters"]["unload_dependents"].get(is_so) == simdjson::SUCCESS && is_so;
 }
 
 std::string json_string(std::string_view text) {

@@ -46,6 +46,8 @@ Result<RestResponse> infer_response(InferResponse response, const OutputFormat& 
 
 /// Whether the body of a request to load a model has "parameters", such as another configuration.
 bool has_load_parameters(const Body& body) noexcept;
+/// Whether the body of a request for unloading has {"parameters": {"unload_dependents": true}}.
+bool unloads_members(const Body& body) noexcept;
 
 /// The text as a JSON string, with its quotes. Bytes that are no UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);

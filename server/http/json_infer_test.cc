@@ -110,7 +110,8 @@ TEST(JsonInfer, WhatIsWrongIsNamed) {
   EXPECT_THAT(error(input_of("FP32", "[1000000000]", "[]")), HasSubstr("fewer elements"));
   EXPECT_THAT(error(input_of("FP32", "[1,1,1,1,1,1,1,1,1]", "[1]")), HasSubstr("at most 8"));
   EXPECT_THAT(error(R"({"parameters":{"timeout":-1}})"), HasSubstr("timeout"));
-  EXPECT_THAT(error(R"({"parameters":{"sequence_id":1}})"), HasSubstr("sequences"));
+  EXPECT_THAT(error(R"({"parameters":{"sequence_id":-1}})"), HasSubstr("expected a string"));
+  EXPECT_THAT(error(R"({"parameters":{"sequence_start":1}})"), HasSubstr("true or false"));
   EXPECT_THAT(error("{}", "3"), HasSubstr("expected at most the 2 bytes"));
   EXPECT_THAT(error("{}", "1x"), HasSubstr("'1x'"));
   EXPECT_THAT(error("{}abc", "2"), HasSubstr("3 bytes follow"));

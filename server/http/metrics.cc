@@ -4,6 +4,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "model/inference_statistics.h"
@@ -58,20 +59,33 @@ constexpr Row kRows[] = {
      MetricType::Counter, [](const Counts& all) { return microseconds(all.compute_output); }},
 };
 
+// Of models whose responses are cached.
+constexpr Row kCacheRows[] = {
+    {"nv_cache_num_hits_per_model", "Requests whose response was in the cache", MetricType::Counter,
+     [](const Counts& all) { return number(all.cache_hit.count); }},
+    {"nv_cache_num_misses_per_model", "Requests whose response was not in the cache",
+     MetricType::Counter, [](const Counts& all) { return number(all.cache_miss.count); }},
+    {"nv_cache_hit_duration_per_model", "What finding responses took, in microseconds",
+     MetricType::Counter, [](const Counts& all) { return microseconds(all.cache_hit); }},
+    {"nv_cache_miss_duration_per_model",
+     "What not finding responses and keeping them took, in microseconds", MetricType::Counter,
+     [](const Counts& all) { return microseconds(all.cache_miss); }},
+};
+
 std::string triton_text(const std::vector<std::shared_ptr<Model>>& models,
-                        const std::vector<Statistics>& statistics) {
+                        std::span<const Row> rows) {
   std::vector<MetricFamily> families;
-  for (const Row& row : kRows) {
+  for (const Row& row : rows) {
     MetricFamily& family = families.emplace_back();
     family.name = row.name;
     family.help = row.help;
     family.type = row.type;
-    for (size_t i = 0; i < models.size(); ++i) {
-      const ModelMetadata& metadata = models[i]->metadata();
+    for (const auto& model : models) {
+      const ModelMetadata& metadata = model->metadata();
       ClientMetric& metric = family.metric.emplace_back();
       metric.label = {{"model", metadata.name}, {"version", metadata.version}};
       (row.type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) =
-          row.value(inference_statistics(statistics[i]));
+          row.value(inference_statistics(*model));
     }
   }
   return prometheus::TextSerializer().Serialize(families);
@@ -87,7 +101,10 @@ RestResponse metrics_response(const Models& models, const RestRequest& request) 
   for (const auto& model : loaded) statistics.push_back(model->statistics());
   RestResponse response;
   response.content_type = "text/plain; version=0.0.4";
-  response.text = serve::prometheus_text(statistics) + triton_text(loaded, statistics);
+  response.text = serve::prometheus_text(statistics) + triton_text(loaded, kRows);
+  auto cached = loaded;
+  std::erase_if(cached, [](const auto& model) { return !model->cache_statistics(); });
+  if (!cached.empty()) response.text += triton_text(cached, kCacheRows);
   return response;
 }
 

@@ -146,7 +146,8 @@ RestResponse RestRoutes::repository_response(const RestRequest& request,
   if (is_load && has_load_parameters(*request.body))
     return error_response(
         400, "parameters of load: a model is what its folder says; others are not supported yet");
-  const Result<void> done = is_load ? models_.load(path[3]) : models_.unload(path[3]);
+  const Result<void> done =
+      is_load ? models_.load(path[3]) : models_.unload(path[3], unloads_members(*request.body));
   return done ? json_response("{}") : error_response(400, done.error());
 }
 

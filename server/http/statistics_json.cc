@@ -16,7 +16,7 @@ std::string duration(const char* name, const InferenceStatistics::Duration& all)
 }  // namespace
 
 std::string statistics_json(const Model& model) {
-  const InferenceStatistics all = inference_statistics(model.statistics());
+  const InferenceStatistics all = inference_statistics(model);
   return R"({"name":)" + json_string(model.metadata().name) + R"(,"version":)"
          + json_string(model.metadata().version) + R"(,"inference_count":)"
          + std::to_string(all.inferences) + R"(,"execution_count":)"
@@ -24,7 +24,9 @@ std::string statistics_json(const Model& model) {
          + duration("success", all.success) + "," + duration("fail", all.failure) + ","
          + duration("queue", all.queue) + "," + duration("compute_input", all.compute_input) + ","
          + duration("compute_infer", all.compute_infer) + ","
-         + duration("compute_output", all.compute_output) + "}}";
+         + duration("compute_output", all.compute_output) + ","
+         + duration("cache_hit", all.cache_hit) + "," + duration("cache_miss", all.cache_miss)
+         + "}}";
 }
 
 }  // namespace tenon::server

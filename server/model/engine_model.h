@@ -4,16 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "model.h"
-#include "model_config.h"
+#include "pipeline_model.h"
 
 namespace tenon::server {
-
-/// Bounds of a model's queue.
-struct QueueLimits {
-  size_t max_requests = 1024;
-  size_t max_bytes = size_t{1} << 30;  ///< of the inputs of requests that are not answered
-};
 
 /// Loads the file, builds a plan of an ONNX model first, runs each batch size once, and then takes
 /// requests.

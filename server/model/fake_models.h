@@ -256,7 +256,7 @@ class FakeModels final : public Models {
     return {};
   }
 
-  Result<void> unload(const std::string& name) override {
+  Result<void> unload(const std::string& name, bool = false) override {
     const std::scoped_lock lock(mutex_);
     if (!is_known(name)) return Error{fmt::format("the repository has no model '{}'", name)};
     unloaded_.insert(name);

@@ -31,6 +31,14 @@ struct NamedTensor {
   Tensor tensor;  ///< on the host
 };
 
+/// Which of the requests that follow each other a request is.
+struct SequencePlace {
+  std::variant<uint64_t, std::string> id;  ///< 0 or empty where it is none
+  bool is_start = false, is_end = false;
+
+  bool is_given() const { return id != decltype(id)() && id != decltype(id)(std::string()); }
+};
+
 struct InferRequest {
   std::string id;
   std::vector<NamedTensor> inputs;
@@ -38,8 +46,9 @@ struct InferRequest {
   std::optional<Clock::time_point> deadline;
   int priority = 0;      ///< as of serve::JobOptions: higher goes first
   std::stop_token stop;  ///< used when nobody waits for the answer any more
-  std::string trace;     ///< `traceparent` of W3C Trace Context; may be empty
-  size_t bytes = 0;      ///< of the message, which the tensors may keep
+  SequencePlace sequence;
+  std::string trace;  ///< `traceparent` of W3C Trace Context; may be empty
+  size_t bytes = 0;   ///< of the message, which the tensors may keep
 };
 
 struct InferResponse {
@@ -79,6 +88,12 @@ struct ModelMetadata {
   size_t max_batch = 1;  ///< 1 where requests are not put together
 };
 
+/// What a model's requests found in the response cache.
+struct CacheStatistics {
+  uint64_t hits = 0, misses = 0;
+  double hit_seconds = 0, miss_seconds = 0;  ///< that looking took, and keeping the response
+};
+
 /// A version of a model that is loaded. All members may be called from any thread.
 class Model {
  public:
@@ -88,6 +103,8 @@ class Model {
   /// Answers the request once.
   virtual void infer(InferRequest request, Receive receive) = 0;
   virtual serve::Statistics statistics() const = 0;
+  /// Nothing for models whose responses are not cached.
+  virtual std::optional<CacheStatistics> cache_statistics() const { return std::nullopt; }
   /// Answers all that came, and refuses what comes from now on.
   virtual void drain() noexcept = 0;
 };

@@ -5,6 +5,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <tenon/printable.h>
 
+#include "datatype.h"
 #include "guard.h"
 #include "model_config.pb.h"
 
@@ -70,6 +71,14 @@ void take_instances(const ModelConfigMessage& from, ModelConfig& to) {
     to.unused.emplace_back("instance_group: all groups but the last");
 }
 
+std::chrono::microseconds microseconds(uint64_t count, const char* field) {
+  constexpr uint64_t kMax = 3'600'000'000;
+  if (count > kMax)
+    throw Error{std::string(field) + ": expected at most an hour, " + std::to_string(kMax)
+                + ", found " + std::to_string(count)};
+  return std::chrono::microseconds(count);
+}
+
 void take_batching(const DynamicBatchingMessage& from, ModelConfig& to) {
   for (const int32_t size : from.preferred_batch_size()) {
     if (size < 1 || size > to.max_batch_size.value_or(size))
@@ -77,13 +86,6 @@ void take_batching(const DynamicBatchingMessage& from, ModelConfig& to) {
                   + std::to_string(size)};
     to.preferred_batch_sizes.push_back(static_cast<size_t>(size));
   }
-  const auto microseconds = [](uint64_t count, const char* field) {
-    constexpr uint64_t kMax = 3'600'000'000;
-    if (count > kMax)
-      throw Error{std::string(field) + ": expected at most an hour, " + std::to_string(kMax)
-                  + ", found " + std::to_string(count)};
-    return std::chrono::microseconds(count);
-  };
   if (from.max_queue_delay_microseconds() > 0)
     to.max_queue_delay =
         microseconds(from.max_queue_delay_microseconds(), "max_queue_delay_microseconds");
@@ -104,14 +106,109 @@ void take_batching(const DynamicBatchingMessage& from, ModelConfig& to) {
   to.max_queue_size = queue.max_queue_size();
 }
 
-void take_tensors(const pb::RepeatedPtrField<TensorMessage>& from, bool is_input, ModelConfig& to) {
+// "FP32"; empty for TYPE_INVALID.
+std::string datatype_text(DataTypeMessage type) {
   constexpr std::string_view kPrefix = "TYPE_";
-  for (const TensorMessage& tensor : from) {
-    std::string datatype;
-    if (tensor.data_type() != TYPE_INVALID)
-      datatype = DataTypeMessage_Name(tensor.data_type()).substr(kPrefix.size());
-    to.tensors.push_back({is_input, tensor.name(), datatype});
+  return type == TYPE_INVALID ? "" : DataTypeMessage_Name(type).substr(kPrefix.size());
+}
+
+DataType tensor_type(DataTypeMessage type, const std::string& where) {
+  const auto found = datatype_of(datatype_text(type));
+  if (!found) throw Error{where + ": data_type: models take no " + DataTypeMessage_Name(type)};
+  return *found;
+}
+
+void take_tensors(const pb::RepeatedPtrField<TensorMessage>& from, bool is_input, ModelConfig& to) {
+  for (const TensorMessage& tensor : from)
+    to.tensors.push_back({is_input, tensor.name(), datatype_text(tensor.data_type()),
+                          Shape(tensor.dims().begin(), tensor.dims().end())});
+}
+
+void take_steps(const EnsembleMessage& from, ModelConfig& to) {
+  constexpr int kMaxSteps = 256;
+  if (from.step_size() < 1 || from.step_size() > kMaxSteps)
+    throw Error{"ensemble_scheduling.step: expected 1 to " + std::to_string(kMaxSteps) + ", found "
+                + std::to_string(from.step_size())};
+  for (const EnsembleMessage::Step& step : from.step())
+    to.steps.push_back({step.model_name(),
+                        step.model_version() > 0 ? step.model_version() : -1,
+                        {step.input_map().begin(), step.input_map().end()},
+                        {step.output_map().begin(), step.output_map().end()}});
+}
+
+SequenceConfig::Control control_of(const std::string& input,
+                                   const SequenceBatchingMessage::Control& from) {
+  const std::string where = "sequence_batching.control_input '" + printable(input) + "'";
+  SequenceConfig::Control control{input, static_cast<SequenceControl>(from.kind())};
+  if (control.kind == SequenceControl::kId) {
+    control.type = tensor_type(from.data_type(), where);
+    if (control.type != DataType::kINT32 && control.type != DataType::kINT64)
+      throw Error{where + ": data_type: expected TYPE_INT32 or TYPE_INT64, found "
+                  + DataTypeMessage_Name(from.data_type())};
+    return control;
   }
+  const auto take = [&](const auto& values, DataType type) {
+    if (values.empty()) return;
+    if (values.size() != 2)
+      throw Error{where + ": expected two values, for false and true, found "
+                  + std::to_string(values.size())};
+    control.type = type;
+    control.values[0] = static_cast<float>(values[0]);
+    control.values[1] = static_cast<float>(values[1]);
+  };
+  take(from.int32_false_true(), DataType::kINT32);
+  take(from.fp32_false_true(), DataType::kFLOAT);
+  take(from.bool_false_true(), DataType::kBOOL);
+  return control;
+}
+
+SequenceConfig::State state_of(const SequenceBatchingMessage::State& from) {
+  const std::string where = "sequence_batching.state '" + printable(from.input_name()) + "'";
+  SequenceConfig::State state{from.input_name(),
+                              from.output_name(),
+                              tensor_type(from.data_type(), where),
+                              Shape(from.dims().begin(), from.dims().end()),
+                              {}};
+  if (from.initial_state_size() > 1)
+    throw Error{where + ": initial_state: expected one, found "
+                + std::to_string(from.initial_state_size())};
+  for (const auto& initial : from.initial_state()) {
+    state.initial_file = initial.data_file();
+    if (state.initial_file.find('/') != std::string::npos)
+      throw Error{where + ": data_file: expected a name without '/', found '"
+                  + printable(state.initial_file) + "'"};
+    // Its extents stand in for those that vary.
+    for (int axis = 0; axis < initial.dims_size(); ++axis)
+      if (const auto at = static_cast<size_t>(axis); at < state.dims.size() && state.dims[at] < 0)
+        state.dims[at] = initial.dims(axis);
+  }
+  for (const int64_t extent : state.dims)
+    if (extent < 0) throw Error{where + ": dims: extents of -1 need the dims of an initial_state"};
+  return state;
+}
+
+void take_sequence(const SequenceBatchingMessage& from, ModelConfig& to) {
+  SequenceConfig& sequence = to.sequence.emplace();
+  for (const auto& input : from.control_input())
+    for (const auto& control : input.control())
+      sequence.controls.push_back(control_of(input.name(), control));
+  for (const auto& state : from.state()) sequence.states.push_back(state_of(state));
+  if (from.max_sequence_idle_microseconds() > 0)
+    sequence.max_idle =
+        microseconds(from.max_sequence_idle_microseconds(), "max_sequence_idle_microseconds");
+  if (from.has_oldest()) {
+    if (from.oldest().max_candidate_sequences() < 0)
+      throw Error{"max_candidate_sequences: expected 0 or more, found "
+                  + std::to_string(from.oldest().max_candidate_sequences())};
+    constexpr size_t kMany = 1024;
+    const auto most = static_cast<size_t>(from.oldest().max_candidate_sequences());
+    sequence.max_sequences = most > 0 ? most : kMany;
+  }
+  const uint64_t delay = from.has_oldest() ? from.oldest().max_queue_delay_microseconds()
+                                           : from.direct().max_queue_delay_microseconds();
+  if (delay > 0) to.max_queue_delay = microseconds(delay, "max_queue_delay_microseconds");
+  if (from.direct().minimum_slot_utilization() > 0)
+    to.unused.emplace_back("minimum_slot_utilization");
 }
 
 void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
@@ -121,10 +218,12 @@ void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
                                : key == "max_shapes" ? &to.max_shapes
                                : key == "precision"  ? &to.precision
                                                      : nullptr;
-    if (field == nullptr)
-      to.unused.push_back("parameters: " + printable(key));
-    else
+    if (field == nullptr) {
+      to.parameters[key] = value.string_value();
+      if (!to.is_stage()) to.unused.push_back("parameters: " + printable(key));
+    } else {
       *field = value.string_value();
+    }
   }
   if (!to.precision.empty() && to.precision != "fp32" && to.precision != "fp16"
       && to.precision != "int8")
@@ -138,6 +237,7 @@ Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) no
     ModelConfig config;
     const ModelConfigMessage message = parse(text, is_json, config.unused);
     config.name = message.name();
+    config.backend = message.backend();
     config.file = message.default_model_filename();
     if (config.file.find('/') != std::string::npos)
       throw Error{"default_model_filename: expected a name without '/', found '"
@@ -154,6 +254,17 @@ Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) no
     take_tensors(message.input(), true, config);
     take_tensors(message.output(), false, config);
     take_parameters(message, config);
+    if (message.has_ensemble_scheduling()) take_steps(message.ensemble_scheduling(), config);
+    if (message.platform() == "ensemble" && config.steps.empty())
+      throw Error{"platform: an ensemble needs ensemble_scheduling with its steps"};
+    if (message.has_sequence_batching()) take_sequence(message.sequence_batching(), config);
+    config.caches_responses = message.response_cache().enable();
+    if (config.caches_responses && config.sequence)
+      throw Error{
+          "response_cache: a model with sequences answers the same request differently; "
+          "expected sequence_batching or response_cache, found both"};
+    if (!config.steps.empty() && config.sequence)
+      throw Error{"sequence_batching: expected in the members of an ensemble, found in itself"};
     return config;
   });
 }

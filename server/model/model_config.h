@@ -14,11 +14,44 @@ namespace tenon::server {
 
 enum class VersionPolicy { kLatest, kAll, kSpecific };
 
+/// A model of an ensemble, and how its tensors are called there.
+struct EnsembleStep {
+  std::string model;
+  int64_t version = -1;                                ///< the newest
+  std::map<std::string, std::string> inputs, outputs;  ///< the ensemble's name by the model's
+};
+
+enum class SequenceControl { kStart, kReady, kEnd, kId };
+
+/// What a model with sequences gets besides the inputs of a request.
+struct SequenceConfig {
+  struct Control {
+    std::string input;
+    SequenceControl kind = SequenceControl::kStart;
+    DataType type = DataType::kFLOAT;
+    float values[2] = {0, 1};  ///< for false and true; not of kId
+  };
+  /// An output that is the input of the sequence's next request.
+  struct State {
+    std::string input, output;
+    DataType type = DataType::kFLOAT;
+    Shape dims;                ///< without the axis of the batch
+    std::string initial_file;  ///< in the model's folder initial_state; empty for zeros
+  };
+
+  std::vector<Control> controls;
+  std::vector<State> states;
+  std::chrono::microseconds max_idle = std::chrono::seconds(1);
+  size_t max_sequences = 0;  ///< at the same time; 0 for as many as all instances take in a batch
+};
+
 /// What config.pbtxt or config.json says, with the defaults of Triton Inference Server, whose
 /// fields they are.
 struct ModelConfig {
   std::string name;
-  std::string file;  ///< in the folder of a version; empty for model.plan or model.onnx
+  std::string backend;
+  std::string folder;  ///< where the file is; set by who reads it
+  std::string file;    ///< in the folder of a version; empty for model.plan or model.onnx
 
   VersionPolicy version_policy = VersionPolicy::kLatest;
   uint32_t latest_versions = 1;   ///< of kLatest
@@ -44,8 +77,18 @@ struct ModelConfig {
   struct DeclaredTensor {
     bool is_input = true;
     std::string name, datatype;  ///< "FP32"; empty where the file does not say
+    Shape dims;                  ///< without the axis of the batch; empty where it does not say
   };
   std::vector<DeclaredTensor> tensors;
+
+  std::vector<EnsembleStep> steps;  ///< of an ensemble; others have none
+  std::optional<SequenceConfig> sequence;
+  bool caches_responses = false;
+  std::map<std::string, std::string> parameters;  ///< but for those above
+
+  /// A backend of the server's own, without a model file: a stage in front of a network or behind
+  /// it.
+  bool is_stage() const { return backend.starts_with("tenon_"); }
 
   std::vector<std::string> unused;  ///< fields that have no effect, for the log
 };

@@ -50,6 +50,39 @@ TEST(ModelConfig, ReadsTritonsTextAndItsJson) {
   }
 }
 
+TEST(ModelConfig, ReadsEnsemblesSequencesAndCaches) {
+  const auto ensemble = parse_model_config(R"({
+    "platform": "ensemble", "response_cache": {"enable": true},
+    "ensemble_scheduling": {"step": [
+      {"model_name": "a", "model_version": -1, "input_map": {"x": "in"}, "output_map": {"y": "out"}},
+      {"model_name": "b", "model_version": 3}]}})",
+                                           true);
+  ASSERT_TRUE(ensemble) << ensemble.error();
+  ASSERT_EQ(ensemble->steps.size(), 2u);
+  EXPECT_EQ(ensemble->steps[0].model, "a");
+  EXPECT_EQ(ensemble->steps[0].version, -1);
+  EXPECT_EQ(ensemble->steps[0].inputs.at("x"), "in");
+  EXPECT_EQ(ensemble->steps[0].outputs.at("y"), "out");
+  EXPECT_EQ(ensemble->steps[1].version, 3);
+  EXPECT_TRUE(ensemble->caches_responses);
+
+  // As the configurations of silero's VAD.
+  const auto sequence = parse_model_config(R"(
+    sequence_batching { max_sequence_idle_microseconds: 5000000 direct { }
+      control_input [ { name: "START" control [ { kind: CONTROL_SEQUENCE_START fp32_false_true: [0, 1] } ] } ]
+      state [ { input_name: "state" output_name: "stateN" data_type: TYPE_FP32 dims: [2, -1, 128]
+                initial_state: { data_type: TYPE_FP32 dims: [2, 1, 128] zero_data: true name: "zeros" } } ] })",
+                                           false);
+  ASSERT_TRUE(sequence) << sequence.error();
+  ASSERT_TRUE(sequence->sequence);
+  EXPECT_EQ(sequence->sequence->max_idle, std::chrono::seconds(5));
+  EXPECT_EQ(sequence->sequence->states[0].output, "stateN");
+  EXPECT_EQ(sequence->sequence->states[0].dims, (Shape{2, 1, 128}));
+  EXPECT_EQ(sequence->sequence->controls[0].kind, SequenceControl::kStart);
+  EXPECT_EQ(sequence->sequence->controls[0].type, DataType::kFLOAT);
+  EXPECT_FALSE(parse_model_config("response_cache { enable: true } sequence_batching { }", false));
+}
+
 TEST(ModelConfig, AnEmptyOneHasDefaults) {
   const auto config = parse_model_config("", false);
   ASSERT_TRUE(config) << config.error();

@@ -42,7 +42,8 @@ class Models {
   /// what they have. Waits.
   virtual Result<void> load(const std::string& name) = 0;
   /// Requests find it no more; what came before is answered. Waits.
-  virtual Result<void> unload(const std::string& name) = 0;
+  /// @param with_members of an ensemble, the models of its steps, too
+  virtual Result<void> unload(const std::string& name, bool with_members = false) = 0;
 };
 
 /// Versions that are loaded, by name and version; of one model, or one version, where these are

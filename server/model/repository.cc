@@ -3,94 +3,44 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "cached_model.h"
+#include "engine_model.h"
+#include "ensemble.h"
 #include "guard.h"
-#include "read_file.h"
+#include "sequence_model.h"
+#include "stages.h"
 
 namespace tenon::server {
 namespace {
 
-namespace fs = std::filesystem;
 using session::value_of;
-
-constexpr const char* kModelFiles[] = {"model.plan", "model.engine", "model.onnx"};
-
-bool is_model_file(const fs::path& path) {
-  const auto extension = path.extension();
-  return extension == ".plan" || extension == ".engine" || extension == ".onnx";
-}
-
-// The number that a folder is named by; 0 for other names.
-int64_t version_of(const std::string& name) {
-  int64_t version = 0;
-  const char* const end = name.data() + name.size();
-  const auto [last, error] = std::from_chars(name.data(), end, version);
-  return error == std::errc() && last == end && version > 0 && name[0] != '0' ? version : 0;
-}
-
-ModelConfig read_config(const std::map<std::string, fs::file_time_type>& files,
-                        const std::string& name) {
-  ModelConfig config;
-  for (const auto& [path, time] : files) {
-    const fs::path file(path);
-    if (file.filename() != "config.pbtxt" && file.filename() != "config.json") continue;
-    const auto bytes = session::read_file(path);
-    try {
-      config =
-          value_of(parse_model_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                      file.extension() == ".json"));
-    } catch (const Error& cause) {
-      throw Error{printable(path) + ": " + cause.text};
-    }
-    if (!config.name.empty() && config.name != name)
-      throw Error{printable(path) + ": name: expected that of the folder, '" + printable(name)
-                  + "', found '" + printable(config.name) + "'"};
-    break;
-  }
-  config.name = name;
-  return config;
-}
-
-// The model's file of each version. A file beside the folders is version 1.
-std::map<int64_t, std::string> version_files(const std::map<std::string, fs::file_time_type>& files,
-                                             const ModelConfig& config) {
-  std::map<int64_t, std::string> versions;
-  for (const auto& [path, time] : files) {
-    const fs::path file(path);
-    const int64_t version = version_of(file.parent_path().filename());
-    const std::string wanted = config.file;
-    const bool is_named = wanted.empty() ? std::ranges::count(kModelFiles, file.filename()) > 0
-                                         : file.filename() == wanted;
-    if (version > 0 && is_named)
-      versions.try_emplace(version, path);
-    else if (files.size() == 1 && is_model_file(file) && version == 0)
-      versions.try_emplace(1, path);
-  }
-  return versions;
-}
-
-void keep_wanted(const ModelConfig& config, std::map<int64_t, std::string>& versions) {
-  if (config.version_policy == VersionPolicy::kLatest)
-    while (versions.size() > config.latest_versions) versions.erase(versions.begin());
-  if (config.version_policy == VersionPolicy::kSpecific) {
-    for (const int64_t version : config.versions)
-      if (!versions.contains(version))
-        throw Error{"version_policy: there is no version " + std::to_string(version)};
-    std::erase_if(versions, [&](const auto& entry) {
-      return std::ranges::count(config.versions, entry.first) == 0;
-    });
-  }
-}
 
 bool serves(const auto& versions) {
   return std::ranges::any_of(versions,
                              [](const auto& version) { return version.second.model != nullptr; });
 }
 
-// Who has found a model gives it its request first.
+std::set<std::string> members_of(const ModelConfig& config) {
+  std::set<std::string> members;
+  for (const EnsembleStep& step : config.steps) members.insert(step.model);
+  return members;
+}
+
+// Members behind those whose steps they are.
+void visit(const std::string& name, const std::map<std::string, std::set<std::string>>& members,
+           std::set<std::string>& seen, std::vector<std::string>& order) {
+  if (!seen.insert(name).second) return;
+  if (const auto found = members.find(name); found != members.end())
+    for (const std::string& member : found->second) visit(member, members, seen, order);
+  order.push_back(name);
+}
+
+// Who has found a model gives it its request first; ensembles need their members until then.
 void drain(std::vector<std::shared_ptr<Model>>& models) noexcept {
+  std::ranges::partition(
+      models, [](const auto& model) { return model->metadata().platform == "ensemble"; });
   for (const auto& model : models) {
     for (int i = 0; i < 2000 && model.use_count() > 1; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -110,53 +60,58 @@ void Repository::log(const std::string& line) const {
   if (options_.log) options_.log(line);
 }
 
-std::map<std::string, Repository::Files> Repository::scan() const {
-  std::map<std::string, Files> models;
-  for (const std::string& folder : options_.folders) {
-    std::error_code error;
-    fs::directory_iterator entries(folder, error);
-    if (error) throw Error{printable(folder) + ": cannot be read: " + error.message()};
-    for (; entries != fs::directory_iterator(); entries.increment(error)) {
-      const fs::directory_entry& entry = *entries;
-      std::error_code unknown;  // of this entry, as of a link in a circle
-      const bool is_folder = entry.is_directory(unknown);
-      const std::string name = is_folder ? entry.path().filename() : entry.path().stem();
-      if (name.empty() || name[0] == '.') continue;
-      if (!is_folder) {
-        if (is_model_file(entry.path()))
-          models[name].emplace(entry.path(), entry.last_write_time(unknown));
-        continue;
-      }
-      // NAME/file and NAME/VERSION/file; deeper folders are none of ours.
-      Files files;
-      constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
-      for (fs::recursive_directory_iterator file(entry.path(), kFollow, unknown), end;
-           !unknown && file != end; file.increment(unknown)) {
-        if (file.depth() >= 1) file.disable_recursion_pending();
-        std::error_code of_file;
-        if (file->is_regular_file(of_file))
-          files.emplace(file->path(), file->last_write_time(of_file));
-      }
-      models[name].merge(files);
-    }
+// The ensemble is not among the members of its members.
+void Repository::check_circle(const std::string& name, const std::set<std::string>& members) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> left(members.begin(), members.end());
+  std::set<std::string> seen;
+  while (!left.empty()) {
+    const std::string at = left.back();
+    left.pop_back();
+    const auto of = members_.find(at);
+    if (!seen.insert(at).second || of == members_.end()) continue;
+    if (of->second.contains(name))
+      throw Error{printable(name) + ": ensemble_scheduling: '" + printable(at)
+                  + "', which it has, has the ensemble itself as a step"};
+    left.insert(left.end(), of->second.begin(), of->second.end());
   }
-  return models;
 }
 
-Repository::Versions Repository::load_versions(const std::string& name, const Files& files) const {
+Result<std::shared_ptr<Model>> Repository::load_version(const std::string& path,
+                                                        const std::string& version,
+                                                        const ModelConfig& config) const {
+  return session::guard([&] {
+    auto model =
+        value_of(!config.steps.empty() ? make_ensemble(*this, version, config)
+                 : config.is_stage()   ? load_stage_model(version, config, options_.limits)
+                                       : load_engine_model(path, version, config, options_.limits));
+    if (config.sequence)
+      model = value_of(make_sequence_model(std::move(model), config, options_.limits));
+    if (config.caches_responses && options_.cache != nullptr)
+      model = make_cached_model(std::move(model), options_.cache);
+    return model;
+  });
+}
+
+Repository::Versions Repository::load_versions(const std::string& name, const ModelFiles& files) {
   const ModelConfig config = read_config(files, name);
-  for (const std::string& field : config.unused)
+  std::vector<std::string> unused = config.unused;
+  if (config.caches_responses && options_.cache == nullptr)
+    unused.emplace_back("response_cache, as the server has no --cache-config");
+  for (const std::string& field : unused)
     log(printable(name) + ": its configuration has a field without effect: " + field);
-  std::map<int64_t, std::string> paths = version_files(files, config);
-  if (paths.empty())
-    throw Error{
-        printable(name) + ": has no VERSION/"
-        + (config.file.empty() ? "model.plan or VERSION/model.onnx" : printable(config.file))};
-  keep_wanted(config, paths);
+  const std::set<std::string> members = members_of(config);
+  {
+    const std::lock_guard lock(mutex_);
+    members_[name] = members;
+  }
+  check_circle(name, members);
+  std::map<int64_t, std::string> paths = {{1, ""}};
+  if (config.steps.empty() && !config.is_stage()) paths = version_files(files, config);
   Versions versions;
   for (const auto& [number, path] : paths) {
     Version& version = versions[number];
-    auto model = load_engine_model(path, std::to_string(number), config, options_.limits);
+    auto model = load_version(path, std::to_string(number), config);
     version.state = model ? ModelState::kReady : ModelState::kFailed;
     if (model)
       version.model = *std::move(model);
@@ -180,8 +135,7 @@ void Repository::replace(const std::string& name, Entry entry) {
 }
 
 // Where nothing of it can be loaded, what was there goes on, and the error says why.
-void Repository::load_files(const std::string& name, const Files& files) {
-  const std::lock_guard one_at_a_time(loading_);
+void Repository::load_files(const std::string& name, const ModelFiles& files) {
   Entry entry;
   entry.files = files;
   try {
@@ -208,10 +162,44 @@ void Repository::load_files(const std::string& name, const Files& files) {
       log(printable(name) + ": version " + std::to_string(number) + " is ready");
   replace(name, std::move(entry));
   if (!reason.empty()) throw Error{reason};
+  load_dependents(name);
+}
+
+// Ensembles that have it as a step are checked against it.
+void Repository::load_dependents(const std::string& name) {
+  std::map<std::string, ModelFiles> dependents;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [ensemble, members] : members_) {
+      const auto entry = entries_.find(ensemble);
+      if (members.contains(name) && entry != entries_.end()
+          && (serves(entry->second.versions) || !entry->second.reason.empty()))
+        dependents[ensemble] = entry->second.files;
+    }
+  }
+  try_to_load(dependents);
+}
+
+// What fails is logged, and in the index.
+void Repository::try_to_load(const std::map<std::string, ModelFiles>& models) {
+  std::map<std::string, std::set<std::string>> members;
+  for (const auto& [name, files] : models)
+    (void)session::guard([&] { members[name] = members_of(read_config(files, name)); });
+  std::vector<std::string> order;
+  std::set<std::string> seen;
+  for (const auto& [name, files] : models) visit(name, members, seen, order);
+  for (const std::string& name : order) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopping_) return;
+    }
+    if (const auto found = models.find(name); found != models.end())
+      (void)session::guard([&] { load_files(name, found->second); });
+  }
 }
 
 // It is loaded again when its files are not these.
-void Repository::unload_versions(const std::string& name, Files files) {
+void Repository::unload_versions(const std::string& name, ModelFiles files) {
   Entry entry;
   entry.files = std::move(files);
   replace(name, std::move(entry));
@@ -220,18 +208,13 @@ void Repository::unload_versions(const std::string& name, Files files) {
 
 Result<void> Repository::start() noexcept {
   return session::guard([&] {
-    for (const auto& [name, files] : scan()) {
-      {
-        const std::lock_guard lock(mutex_);
-        if (is_stopping_) return;
-      }
-      try {
-        load_files(name, files);
-      } catch (const Error&) {  // it is in the index
-      }
+    {
+      const std::lock_guard one_at_a_time(loading_);
+      try_to_load(scan_models(options_.folders));
     }
     {
       const std::lock_guard lock(mutex_);
+      if (is_stopping_) return;
       is_loaded_ = true;
     }
     if (options_.poll.count() > 0) poller_ = std::thread([this] { poll(); });
@@ -240,24 +223,28 @@ Result<void> Repository::start() noexcept {
 
 void Repository::poll() {
   for (;;) {
-    std::map<std::string, Files> loaded;
+    std::map<std::string, ModelFiles> loaded;
+    std::set<std::string> there;
     {
       std::unique_lock lock(mutex_);
       if (stopping_.wait_for(lock, options_.poll, [&] { return is_stopping_; })) return;
-      for (const auto& [name, entry] : entries_) loaded[name] = entry.files;
+      for (const auto& [name, entry] : entries_) {
+        loaded[name] = entry.files;
+        // Its folder may have been seen while its files went.
+        if (serves(entry.versions) || !entry.reason.empty()) there.insert(name);
+      }
     }
     (void)session::guard([&] {
-      const std::map<std::string, Files> found = scan();
+      const std::map<std::string, ModelFiles> found = scan_models(options_.folders);
+      std::map<std::string, ModelFiles> changed;
       for (const auto& [name, files] : found) {
         const auto before = loaded.find(name);
-        if (before != loaded.end() && before->second == files) continue;
-        try {
-          load_files(name, files);
-        } catch (const Error&) {  // it is logged, and in the index
-        }
+        if (before == loaded.end() || before->second != files) changed[name] = files;
       }
-      for (const auto& [name, files] : loaded)
-        if (!found.contains(name) && !files.empty()) unload_versions(name, {});
+      const std::lock_guard one_at_a_time(loading_);
+      try_to_load(changed);
+      for (const std::string& name : there)
+        if (!found.contains(name)) unload_versions(name, {});
     });
   }
 }
@@ -341,24 +328,39 @@ bool Repository::is_ready() const {
 
 Result<void> Repository::load(const std::string& name) {
   return session::guard([&] {
-    const auto found = scan();
+    const auto found = scan_models(options_.folders);
     const auto files = found.find(name);
     if (files == found.end()) throw Error{"the repository has no model '" + printable(name) + "'"};
+    const std::lock_guard one_at_a_time(loading_);
+    // Members that are not there are loaded with it.
+    std::map<std::string, ModelFiles> missing;
+    (void)session::guard([&] {
+      for (const std::string& member : members_of(read_config(files->second, name)))
+        if (versions(member).empty() && member != name && found.contains(member))
+          missing[member] = found.at(member);
+    });
+    try_to_load(missing);
     load_files(name, files->second);
   });
 }
 
-Result<void> Repository::unload(const std::string& name) {
+Result<void> Repository::unload(const std::string& name, bool with_members) {
   return session::guard([&] {
     const std::lock_guard one_at_a_time(loading_);
-    Files files;
+    std::map<std::string, ModelFiles> unloaded;
     {
       const std::lock_guard lock(mutex_);
-      const auto entry = entries_.find(name);
-      if (entry == entries_.end()) throw Error{"there is no model '" + printable(name) + "'"};
-      files = entry->second.files;
+      const auto add = [&](const std::string& each) {
+        if (const auto entry = entries_.find(each); entry != entries_.end())
+          unloaded[each] = entry->second.files;
+      };
+      add(name);
+      if (unloaded.empty()) throw Error{"there is no model '" + printable(name) + "'"};
+      if (with_members) std::ranges::for_each(members_[name], add);
     }
-    unload_versions(name, std::move(files));
+    unload_versions(name, unloaded[name]);
+    unloaded.erase(name);
+    for (auto& [member, files] : unloaded) unload_versions(member, std::move(files));
   });
 }
 

@@ -3,17 +3,19 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "engine_model.h"
+#include "model_files.h"
 #include "models.h"
+#include "pipeline_model.h"
+#include "response_cache.h"
 
 namespace tenon::server {
 
@@ -23,6 +25,7 @@ struct RepositoryOptions {
   /// or NAME.onnx, which is version 1.
   std::vector<std::string> folders;
   QueueLimits limits;
+  std::shared_ptr<ResponseCache> cache;  ///< of models that want one; null for none
   /// How often folders are looked at for changes; 0 for never.
   std::chrono::milliseconds poll{0};
   /// Called with what happens to models, a line each.
@@ -48,11 +51,9 @@ class Repository final : public Models {
   std::vector<ModelStatus> index() const override;
   bool is_ready() const override;
   Result<void> load(const std::string& name) override;
-  Result<void> unload(const std::string& name) override;
+  Result<void> unload(const std::string& name, bool with_members = false) override;
 
  private:
-  /// What a model is made of, and when that was written.
-  using Files = std::map<std::string, std::filesystem::file_time_type>;
   struct Version {
     ModelState state = ModelState::kUnloaded;
     std::string reason;
@@ -61,15 +62,20 @@ class Repository final : public Models {
   using Versions = std::map<int64_t, Version>;
   struct Entry {
     Versions versions;
-    Files files;         // as they were when it was loaded
+    ModelFiles files;    // as they were when it was loaded
     std::string reason;  // why it has no versions
   };
 
-  std::map<std::string, Files> scan() const;
-  Versions load_versions(const std::string& name, const Files& files) const;
-  void load_files(const std::string& name, const Files& files);
+  void check_circle(const std::string& name, const std::set<std::string>& members) const;
+  Result<std::shared_ptr<Model>> load_version(const std::string& path, const std::string& version,
+                                              const ModelConfig& config) const;
+  Versions load_versions(const std::string& name, const ModelFiles& files);
+  // Those who call these hold loading_.
+  void load_files(const std::string& name, const ModelFiles& files);
+  void load_dependents(const std::string& name);
+  void try_to_load(const std::map<std::string, ModelFiles>& models);
   void replace(const std::string& name, Entry entry);
-  void unload_versions(const std::string& name, Files files);
+  void unload_versions(const std::string& name, ModelFiles files);
   void poll();
   void log(const std::string& line) const;
 
@@ -77,6 +83,7 @@ class Repository final : public Models {
   std::mutex loading_;  // one model is loaded at a time
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;
+  std::map<std::string, std::set<std::string>> members_;  // of ensembles
   bool is_loaded_ = false, is_stopping_ = false;
   std::condition_variable stopping_;
   std::thread poller_;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <future>
 
+#include "test_models.h"
 #include "test_networks.h"
 
 namespace tenon::server {
@@ -76,13 +77,6 @@ InferRequest request_of(int64_t rows, float first) {
   for (int64_t i = 0; i < x.numel(); ++i) (*x.cpu<float>())[i] = first + static_cast<float>(i);
   request.inputs.push_back({"x", std::move(x)});
   return request;
-}
-
-InferAnswer answer_of(Model& model, InferRequest request) {
-  std::promise<InferAnswer> promise;
-  model.infer(std::move(request),
-              [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
-  return promise.get_future().get();
 }
 
 // The factor that the model multiplies by; -1 after an error, which fails the test.
@@ -250,6 +244,79 @@ TEST_F(RepositoryTest, ChangesAreSeenWhileRequestsCome) {
   asking.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(answered, 0);
+}
+
+// Steps of one input x and one output y, by the models' names, one behind the other.
+std::string chain(const std::vector<std::string>& models) {
+  std::string text =
+      "platform: 'ensemble' input { name: 'x' } output { name: 'y' } ensemble_scheduling { ";
+  for (size_t i = 0; i < models.size(); ++i) {
+    const std::string from = i == 0 ? "x" : "t" + std::to_string(i);
+    const std::string to = i + 1 == models.size() ? "y" : "t" + std::to_string(i + 1);
+    text += "step { model_name: '" + models[i] + "' input_map { key: 'x' value: '" + from
+            + "' } output_map { key: 'y' value: '" + to + "' } } ";
+  }
+  return text + "}";
+}
+
+TEST_F(RepositoryTest, EnsemblesAreBehindTheirMembers) {
+  write("a/config.pbtxt", chain({"b", "scale"}));
+  write("b/config.pbtxt", chain({"scale", "other"}));
+  write("scale/1/model.plan", plan_of(2, 4));
+  write("other.plan", plan_of(3, 4));
+  const auto models = start();
+  EXPECT_TRUE(models->is_ready());
+  const auto all = found(*models, "a");
+  ASSERT_NE(all, nullptr);
+  EXPECT_EQ(factor_of(*all), 12);
+  EXPECT_EQ(found(*models, "scale")->statistics().succeeded, 2u);
+  EXPECT_EQ(found(*models, "b")->statistics().succeeded, 1u);
+  EXPECT_EQ(all->statistics().succeeded, 1u);
+
+  write("scale/1/model.plan", plan_of(5, 4));  // a member that is loaded anew
+  ASSERT_TRUE(models->load("scale"));
+  EXPECT_EQ(factor_of(*found(*models, "a")), 75);
+  ASSERT_TRUE(models->unload("scale"));
+  const InferAnswer answer = answer_of(*found(*models, "a"), request_of(1, 1));
+  EXPECT_THAT(error_of(answer), HasSubstr("a, step 2 (model 'scale'): model 'scale' is not ready"));
+  ASSERT_TRUE(models->load("a"));  // and what it needs
+  EXPECT_EQ(factor_of(*found(*models, "a")), 75);
+  ASSERT_TRUE(models->unload("b", true));
+  EXPECT_EQ(found(*models, "scale"), nullptr);
+  EXPECT_EQ(found(*models, "other"), nullptr);
+}
+
+TEST_F(RepositoryTest, EnsemblesThatCannotRunAreInTheIndex) {
+  write("a/config.pbtxt", chain({"b"}));
+  write("b/config.pbtxt", chain({"a"}));
+  write("c/config.pbtxt", chain({"none"}));
+  const auto models = start();
+  std::map<std::string, std::string> reasons;
+  for (const ModelStatus& status : models->index()) reasons[status.name] = status.reason;
+  EXPECT_THAT(reasons["a"] + reasons["b"], HasSubstr("has the ensemble itself as a step"));
+  EXPECT_THAT(reasons["c"], HasSubstr("c: step 1 (model 'none'): there is no model 'none'"));
+  EXPECT_FALSE(models->is_ready());
+  write("none/1/model.plan", plan_of(2, 4));  // what it waits for
+  ASSERT_TRUE(models->load("none"));
+  EXPECT_EQ(factor_of(*found(*models, "c")), 2);
+}
+
+TEST_F(RepositoryTest, CachedResponsesAreTheLoadedVersions) {
+  write("scale/1/model.plan", plan_of(2, 4));
+  write("scale/config.pbtxt", "response_cache { enable: true }");
+  RepositoryOptions options;
+  options.folders = {folder_};
+  options.cache = std::make_shared<ResponseCache>(1 << 20);
+  Repository models(options);
+  ASSERT_TRUE(models.start());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(factor_of(*found(models, "scale")), 2);
+  EXPECT_EQ(found(models, "scale")->cache_statistics()->hits, 2u);
+  EXPECT_EQ(found(models, "scale")->statistics().batch.count(), 1u);
+  write("scale/1/model.plan", plan_of(3, 4));
+  ASSERT_TRUE(models.load("scale"));
+  EXPECT_EQ(factor_of(*found(models, "scale")), 3);
+  ASSERT_TRUE(models.unload("scale"));
+  EXPECT_EQ(options.cache->bytes(), 0u);
 }
 
 }  // namespace

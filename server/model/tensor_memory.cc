@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "guard.h"
+
 namespace tenon::server {
 namespace {
 
@@ -30,6 +32,20 @@ Tensor tensor_over(Shape shape, DataType type, void* data, std::shared_ptr<const
   auto owned = std::make_shared<OwnedMemory>(data, bytes, std::move(owner));
   return Tensor(std::move(shape), type, std::shared_ptr<serve::MixMemory>(owned, &owned->memory),
                 serve::DataHead::kHost);
+}
+
+// Of a shared MixMemory, two models at once would make the device's part.
+Tensor shared_view(Tensor& tensor) {
+  if (tensor.empty()) return heap_tensor(tensor.shape(), tensor.type());
+  return tensor_over(tensor.shape(), tensor.type(), session::value_of(tensor.cpu()),
+                     tensor.memory());
+}
+
+Tensor heap_copy(Tensor& tensor) {
+  Tensor copy = heap_tensor(tensor.shape(), tensor.type());
+  if (tensor.empty()) return copy;
+  session::value_of(copy.copy_from_cpu(0, session::value_of(tensor.cpu()), tensor.numel()));
+  return copy;
 }
 
 }  // namespace tenon::server

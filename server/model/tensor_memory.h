@@ -11,4 +11,9 @@ Tensor heap_tensor(Shape shape, DataType type);
 /// The elements at `data`, which `owner` keeps. @pre they are aligned.
 Tensor tensor_over(Shape shape, DataType type, void* data, std::shared_ptr<const void> owner);
 
+/// The same elements: several threads may read them, each by a view of its own. Throws an Error.
+Tensor shared_view(Tensor& tensor);
+/// A copy, in memory of its own. Throws an Error.
+Tensor heap_copy(Tensor& tensor);
+
 }  // namespace tenon::server

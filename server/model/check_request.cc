@@ -1,0 +1,67 @@
+#include "check_request.h"
+
+#include <tenon/printable.h>
+
+#include <algorithm>
+
+#include "datatype.h"
+
+namespace tenon::server {
+namespace {
+
+void check_inputs(const ModelMetadata& metadata, const InferRequest& request,
+                  const std::function<void(size_t, const Tensor&)>& check_shape) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const auto& [name, tensor] = request.inputs[i];
+    const auto info = std::ranges::find(metadata.inputs, name, &TensorMetadata::name);
+    if (info == metadata.inputs.end())
+      throw Error{"there is no input '" + printable(name) + "'"};
+    for (size_t other = 0; other < i; ++other)
+      if (request.inputs[other].name == name)
+        throw Error{"input '" + printable(name) + "' is given twice"};
+    if (tensor.type() != info->type)
+      throw Error{"input '" + printable(name) + "' has the datatype "
+                  + std::string(datatype_name(tensor.type())) + "; expected "
+                  + std::string(datatype_name(info->type))};
+    check_shape(static_cast<size_t>(info - metadata.inputs.begin()), tensor);
+    if (metadata.max_batch > 1 && tensor.size(0) != request.inputs[0].tensor.size(0))
+      throw Error{"inputs have batches of " + std::to_string(tensor.size(0)) + " and "
+                  + std::to_string(request.inputs[0].tensor.size(0)) + "; expected the same"};
+  }
+  for (const TensorMetadata& input : metadata.inputs)
+    if (std::ranges::find(request.inputs, input.name, &NamedTensor::name) == request.inputs.end())
+      throw Error{"input '" + printable(input.name) + "' is missing"};
+}
+
+}  // namespace
+
+void check_request(const ModelMetadata& metadata, const InferRequest& request,
+                   const std::function<void(size_t, const Tensor&)>& check_shape) {
+  check_inputs(metadata, request, check_shape);
+  for (const std::string& name : request.outputs) {
+    if (std::ranges::find(metadata.outputs, name, &TensorMetadata::name) == metadata.outputs.end())
+      throw Error{"there is no output '" + printable(name) + "'"};
+    if (std::ranges::count(request.outputs, name) > 1)
+      throw Error{"output '" + printable(name) + "' is asked for twice"};
+  }
+}
+
+void check_declared(const ModelConfig& config, const ModelMetadata& metadata) {
+  for (const ModelConfig::DeclaredTensor& declared : config.tensors) {
+    const auto& all = declared.is_input ? metadata.inputs : metadata.outputs;
+    const std::string label =
+        (declared.is_input ? "input '" : "output '") + printable(declared.name) + "'";
+    const auto found = std::ranges::find(all, declared.name, &TensorMetadata::name);
+    if (found == all.end()) throw Error{"the configuration has " + label + ", and the model not"};
+    if (!declared.datatype.empty() && declared.datatype != datatype_name(found->type))
+      throw Error{label + " is " + declared.datatype + " in the configuration, and "
+                  + std::string(datatype_name(found->type)) + " in the model"};
+  }
+}
+
+bool shapes_agree(const Shape& a, const Shape& b) {
+  return std::ranges::equal(
+      a, b, [](int64_t one, int64_t other) { return one == other || one < 0 || other < 0; });
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,123 @@
+#include "model_files.h"
+
+#include <tenon/printable.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "guard.h"
+#include "read_file.h"
+
+namespace tenon::server {
+namespace {
+
+namespace fs = std::filesystem;
+using session::value_of;
+
+constexpr const char* kModelFiles[] = {"model.plan", "model.engine", "model.onnx"};
+
+bool is_model_file(const fs::path& path) {
+  const auto extension = path.extension();
+  return extension == ".plan" || extension == ".engine" || extension == ".onnx";
+}
+
+void keep_wanted(const ModelConfig& config, std::map<int64_t, std::string>& versions) {
+  if (config.version_policy == VersionPolicy::kLatest)
+    while (versions.size() > config.latest_versions) versions.erase(versions.begin());
+  if (config.version_policy == VersionPolicy::kSpecific) {
+    for (const int64_t version : config.versions)
+      if (!versions.contains(version))
+        throw Error{"version_policy: there is no version " + std::to_string(version)};
+    std::erase_if(versions, [&](const auto& entry) {
+      return std::ranges::count(config.versions, entry.first) == 0;
+    });
+  }
+}
+
+}  // namespace
+
+int64_t version_of(const std::string& name) {
+  int64_t version = 0;
+  const char* const end = name.data() + name.size();
+  const auto [last, error] = std::from_chars(name.data(), end, version);
+  return error == std::errc() && last == end && version > 0 && name[0] != '0' ? version : 0;
+}
+
+ModelConfig read_config(const ModelFiles& files, const std::string& name) {
+  ModelConfig config;
+  for (const auto& [path, time] : files) {
+    const fs::path file(path);
+    if (file.filename() != "config.pbtxt" && file.filename() != "config.json") continue;
+    const auto bytes = session::read_file(path);
+    try {
+      config =
+          value_of(parse_model_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                      file.extension() == ".json"));
+    } catch (const Error& cause) {
+      throw Error{printable(path) + ": " + cause.text};
+    }
+    config.folder = file.parent_path();
+    if (!config.name.empty() && config.name != name)
+      throw Error{printable(path) + ": name: expected that of the folder, '" + printable(name)
+                  + "', found '" + printable(config.name) + "'"};
+    break;
+  }
+  config.name = name;
+  return config;
+}
+
+std::map<int64_t, std::string> version_files(const ModelFiles& files, const ModelConfig& config) {
+  std::map<int64_t, std::string> versions;
+  for (const auto& [path, time] : files) {
+    const fs::path file(path);
+    const int64_t version = version_of(file.parent_path().filename());
+    const std::string wanted = config.file;
+    const bool is_named = wanted.empty() ? std::ranges::count(kModelFiles, file.filename()) > 0
+                                         : file.filename() == wanted;
+    if (version > 0 && is_named)
+      versions.try_emplace(version, path);
+    else if (files.size() == 1 && is_model_file(file) && version == 0)
+      versions.try_emplace(1, path);
+  }
+  if (versions.empty())
+    throw Error{
+        printable(config.name) + ": has no VERSION/"
+        + (config.file.empty() ? "model.plan or VERSION/model.onnx" : printable(config.file))};
+  keep_wanted(config, versions);
+  return versions;
+}
+
+std::map<std::string, ModelFiles> scan_models(const std::vector<std::string>& folders) {
+  std::map<std::string, ModelFiles> models;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    fs::directory_iterator entries(folder, error);
+    if (error) throw Error{printable(folder) + ": cannot be read: " + error.message()};
+    for (; entries != fs::directory_iterator(); entries.increment(error)) {
+      const fs::directory_entry& entry = *entries;
+      std::error_code unknown;  // of this entry, as of a link in a circle
+      const bool is_folder = entry.is_directory(unknown);
+      const std::string name = is_folder ? entry.path().filename() : entry.path().stem();
+      if (name.empty() || name[0] == '.') continue;
+      if (!is_folder) {
+        if (is_model_file(entry.path()))
+          models[name].emplace(entry.path(), entry.last_write_time(unknown));
+        continue;
+      }
+      // NAME/file and NAME/VERSION/file; deeper folders are none of ours.
+      ModelFiles files;
+      constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+      for (fs::recursive_directory_iterator file(entry.path(), kFollow, unknown), end;
+           !unknown && file != end; file.increment(unknown)) {
+        if (file.depth() >= 1) file.disable_recursion_pending();
+        std::error_code of_file;
+        if (file->is_regular_file(of_file))
+          files.emplace(file->path(), file->last_write_time(of_file));
+      }
+      models[name].merge(files);
+    }
+  }
+  return models;
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,29 @@
+// What lies in a repository: the files of each model, their versions, and the configuration.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model_config.h"
+
+namespace tenon::server {
+
+/// What a model is made of, and when that was written.
+using ModelFiles = std::map<std::string, std::filesystem::file_time_type>;
+
+/// The number that a folder is named by; 0 for other names.
+int64_t version_of(const std::string& name);
+
+// All throw an Error.
+
+/// The files of each model in these folders.
+std::map<std::string, ModelFiles> scan_models(const std::vector<std::string>& folders);
+/// Of the model's config.pbtxt or config.json; one without fields where there is none.
+ModelConfig read_config(const ModelFiles& files, const std::string& name);
+/// The model's file of each version that the configuration wants. A file beside the folders is
+/// version 1.
+std::map<int64_t, std::string> version_files(const ModelFiles& files, const ModelConfig& config);
+
+}  // namespace tenon::server

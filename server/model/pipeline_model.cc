@@ -1,0 +1,192 @@
+#include "pipeline_model.h"
+
+#include <tenon/printable.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "check_request.h"
+#include "guard.h"
+
+namespace tenon::server {
+namespace {
+
+using serve::Tensors;
+using session::value_of;
+using Pipeline = serve::Pipeline<InferRequest, InferResponse>;
+
+RequestError request_error(const serve::JobError& error, bool fails_by_requests) {
+  using From = serve::Failure;
+  Failure failure = Failure::kInternal;
+  switch (error.failure) {
+    case From::kRefused:
+    case From::kDropped:
+      failure = Failure::kFull;
+      break;
+    case From::kExpired:
+      failure = Failure::kExpired;
+      break;
+    case From::kCancelled:
+      failure = Failure::kCancelled;
+      break;
+    case From::kStopped:
+    case From::kInstance:
+      failure = Failure::kUnavailable;
+      break;
+    case From::kStage:
+      if (fails_by_requests) failure = Failure::kInvalid;
+      break;
+  }
+  return {failure, error.text()};
+}
+
+class PipelineModel final : public Model {
+ public:
+  PipelineModel(PipelineParts parts, const ModelConfig& config, const QueueLimits& limits)
+      : config_(config),
+        limits_(limits),
+        metadata_(std::move(parts.metadata)),
+        ranges_(std::move(parts.ranges)),
+        fails_by_requests_(parts.fails_by_requests) {
+    serve::Stages<InferRequest, InferResponse, Tensors, Tensors> stages;
+    stages.instances = std::move(parts.instances);
+    stages.preprocess = [this](InferRequest& request, const serve::JobContext&) {
+      return Result<Tensors>(tensors_of(request));
+    };
+    stages.postprocess = [this](InferRequest& request, Tensors& made, const serve::JobContext&) {
+      return Result<InferResponse>(response_of(request, made));
+    };
+    stages.batch_key = serve::shape_key;
+    pipeline_ = value_of(Pipeline::start(pipeline_options(), std::move(stages)));
+  }
+
+  const ModelMetadata& metadata() const override { return metadata_; }
+  serve::Statistics statistics() const override { return pipeline_->statistics(); }
+  void drain() noexcept override { (void)pipeline_->stop(); }
+
+  void infer(InferRequest request, Receive receive) override {
+    serve::JobOptions options;
+    try {
+      check(request);
+      options = job_options(request);
+    } catch (Error& error) {
+      receive(RequestError{Failure::kInvalid, metadata_.name + ": " + error.text});
+      return;
+    }
+    pipeline_->submit(std::move(request), std::move(options),
+                      [receive = std::move(receive),
+                       fails_by_requests = fails_by_requests_](Pipeline::Answered answer) {
+                        if (answer)
+                          receive(*std::move(answer));
+                        else
+                          receive(request_error(answer.error(), fails_by_requests));
+                      });
+  }
+
+ private:
+  serve::PipelineOptions pipeline_options() const {
+    serve::PipelineOptions options;
+    options.model = metadata_.name;
+    options.version = metadata_.version;
+    options.max_jobs = config_.max_queue_size > 0 ? config_.max_queue_size : limits_.max_requests;
+    options.max_bytes = limits_.max_bytes;
+    options.when_full = serve::WhenFull::kRefuse;
+    options.max_batch = metadata_.max_batch;
+    options.preferred_batches = config_.preferred_batch_sizes;
+    if (config_.max_queue_delay) {
+      options.max_wait = *config_.max_queue_delay;
+      options.adaptive = false;
+    }
+    return options;
+  }
+
+  // Whether a batch's extent of axis 0 may be this one, is the pipeline's concern.
+  bool is_batch_axis(int32_t axis) const { return axis == 0 && metadata_.max_batch > 1; }
+
+  void check_shape(size_t input, const Tensor& tensor) const {
+    const auto& [min, max] = ranges_[input];
+    bool fits = tensor.shape().size() == min.size();
+    for (int32_t axis = 0; fits && axis < tensor.ndims(); ++axis) {
+      const int64_t extent = tensor.size(axis);
+      const auto at = static_cast<size_t>(axis);
+      fits = is_batch_axis(axis)
+                 ? extent >= 1 && extent <= static_cast<int64_t>(metadata_.max_batch)
+                 : extent >= min[at] && extent <= max[at];
+    }
+    if (fits) return;
+    Shape largest = max;
+    if (!largest.empty() && metadata_.max_batch > 1)
+      largest[0] = static_cast<int64_t>(metadata_.max_batch);
+    throw Error{"input '" + printable(metadata_.inputs[input].name) + "' has the shape "
+                + tensor.shape_string() + "; expected " + session::shape_text(min) + " to "
+                + session::shape_text(largest)};
+  }
+
+  static size_t bytes_of(const InferRequest& request) {
+    size_t bytes = 0;
+    for (const NamedTensor& input : request.inputs) bytes += input.tensor.bytes();
+    return std::max(bytes, request.bytes);
+  }
+
+  void check(const InferRequest& request) const {
+    if (bytes_of(request) > limits_.max_bytes)
+      throw Error{"the request has " + std::to_string(bytes_of(request))
+                  + " bytes, and all that a model holds may have "
+                  + std::to_string(limits_.max_bytes)};
+    check_request(metadata_, request,
+                  [this](size_t input, const Tensor& tensor) { check_shape(input, tensor); });
+  }
+
+  serve::JobOptions job_options(const InferRequest& request) const {
+    serve::JobOptions options;
+    options.deadline = request.deadline;
+    if (!options.deadline && config_.default_timeout)
+      options.deadline = Clock::now() + *config_.default_timeout;
+    options.priority =
+        request.priority == 0 ? -static_cast<int>(config_.default_priority) : request.priority;
+    options.stop = request.stop;
+    if (metadata_.max_batch > 1)
+      options.cost = static_cast<size_t>(request.inputs[0].tensor.size(0));
+    options.bytes = bytes_of(request);
+    options.correlation_id = request.trace.empty() ? request.id : request.trace;
+    return options;
+  }
+
+  // The inputs in the model's order.
+  Tensors tensors_of(InferRequest& request) const {
+    Tensors tensors;
+    for (const TensorMetadata& input : metadata_.inputs)
+      tensors.push_back(
+          std::move(std::ranges::find(request.inputs, input.name, &NamedTensor::name)->tensor));
+    return tensors;
+  }
+
+  InferResponse response_of(const InferRequest& request, Tensors& made) const {
+    InferResponse response{metadata_.name, metadata_.version, request.id, {}};
+    const auto add = [&](size_t i) {
+      response.outputs.push_back({metadata_.outputs[i].name, std::move(made[i])});
+    };
+    if (request.outputs.empty())
+      for (size_t i = 0; i < made.size(); ++i) add(i);
+    for (const std::string& name : request.outputs)
+      add(static_cast<size_t>(std::ranges::find(metadata_.outputs, name, &TensorMetadata::name)
+                              - metadata_.outputs.begin()));
+    return response;
+  }
+
+  const ModelConfig config_;
+  const QueueLimits limits_;
+  const ModelMetadata metadata_;
+  const std::vector<PipelineParts::InputRange> ranges_;
+  const bool fails_by_requests_;
+  std::unique_ptr<Pipeline> pipeline_;  // last: its threads use what is above
+};
+
+}  // namespace
+
+std::shared_ptr<Model> start_pipeline_model(PipelineParts parts, const ModelConfig& config,
+                                            const QueueLimits& limits) {
+  return std::make_shared<PipelineModel>(std::move(parts), config, limits);
+}
+
+}  // namespace tenon::server
