@@ -26,12 +26,23 @@ struct Options {
   std::string http_address = "0.0.0.0", grpc_address = "0.0.0.0", metrics_address;
   uint16_t http_port = 8000, grpc_port = 8001, metrics_port = 8002;
   bool allow_http = true, allow_grpc = true, allow_metrics = true;
-  std::string control = "none", cache, token_file, certificate, key, authorities;
+  std::string control = "none", cache, token_file;
+  TlsFiles http_tls, grpc_tls;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
   size_t max_body_mib = 64, max_message_mib = 64, max_queue = 1024, max_queue_mib = 1024;
 
   void add_to(CLI::App& app);
 };
+
+void add_tls(CLI::App& app, const std::string& protocol, TlsFiles& files) {
+  const auto add = [&](const char* name, std::string& path, const char* text) {
+    app.add_option("--" + protocol + name, path, text)->check(CLI::ExistingFile);
+  };
+  add("-server-cert", files.certificate, "PEM file: the protocol is spoken in TLS with it");
+  add("-server-key", files.key, "PEM file: the certificate's key");
+  add("-root-cert", files.authorities,
+      "PEM file: clients need a certificate of one of these authorities");
+}
 
 // The names are those of Triton Inference Server, where it has the option, and of KServe.
 void Options::add_to(CLI::App& app) {
@@ -50,13 +61,8 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--grpc-port,--grpc_port", grpc_port, "0 for any that is free");
   app.add_option("--grpc-max-message-size", max_message_mib, "Of a request, in MiB")
       ->check(CLI::Range(1, 2047));
-  app.add_option("--grpc-server-cert", certificate, "PEM file: gRPC speaks TLS with it")
-      ->check(CLI::ExistingFile);
-  app.add_option("--grpc-server-key", key, "PEM file: the certificate's key")
-      ->check(CLI::ExistingFile);
-  app.add_option("--grpc-root-cert", authorities,
-                 "PEM file: clients of gRPC need a certificate of one of these authorities")
-      ->check(CLI::ExistingFile);
+  add_tls(app, "http", http_tls);
+  add_tls(app, "grpc", grpc_tls);
   app.add_option("--allow-metrics", allow_metrics);
   app.add_option("--metrics-address", metrics_address, "That of HTTP, if it is not given");
   app.add_option("--metrics-port", metrics_port);
@@ -130,11 +136,13 @@ std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& route
   of_http.threads = options.http_threads;
   of_http.max_body = options.max_body_mib << 20;
   of_http.token = token_of(options);
+  of_http.tls = options.http_tls;
   of_http.is_slow = RestRoutes::is_slow;
   auto server = value_of(HttpServer::start(of_http, [&](RestRequest request, Respond respond) {
     routes.handle(std::move(request), std::move(respond));
   }));
-  log("tenon-server: HTTP at " + address_text(options.http_address, server->port()));
+  const std::string name = options.http_tls.certificate.empty() ? "HTTP" : "HTTPS";
+  log("tenon-server: " + name + " at " + address_text(options.http_address, server->port()));
   return server;
 }
 
@@ -144,9 +152,7 @@ std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models) {
   of_grpc.version = TENON_VERSION;
   of_grpc.max_message_bytes = options.max_message_mib << 20;
   of_grpc.allows_model_control = options.control == "explicit";
-  of_grpc.certificate_file = options.certificate;
-  of_grpc.key_file = options.key;
-  of_grpc.client_authority_file = options.authorities;
+  of_grpc.tls = options.grpc_tls;
   of_grpc.token = token_of(options);
   auto server = value_of(GrpcServer::start(models, of_grpc));
   log("tenon-server: gRPC at " + address_text(options.grpc_address, server->port()));

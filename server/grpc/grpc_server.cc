@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -19,37 +17,14 @@
 namespace tenon::server {
 namespace {
 
-std::string text_of(const std::string& path, const char* what) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.good() && !file.eof()) throw Error{fmt::format("cannot read the {}, {}", what, path)};
-  if (text.find("-----BEGIN ") == std::string::npos) {
-    throw Error{fmt::format("the {}, {}, is no PEM file", what, path)};
-  }
-  return text;
-}
-
-std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcOptions& options) {
-  if (options.certificate_file.empty() != options.key_file.empty()) {
-    throw Error{"a certificate and a key go together; found only the "
-                + std::string(options.key_file.empty() ? "certificate" : "key")};
-  }
-  if (options.certificate_file.empty()) {
-    if (options.client_authority_file.empty()) return grpc::InsecureServerCredentials();
-    throw Error{
-        "certificates of clients are checked with TLS; expected a certificate and a key of "
-        "the server, too"};
-  }
-  const bool asks_clients = !options.client_authority_file.empty();
+std::shared_ptr<grpc::ServerCredentials> credentials_of(const TlsFiles& files) {
+  const TlsTexts texts = read_tls_files(files);
+  if (texts.certificate.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions tls(
-      asks_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-                   : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  tls.pem_key_cert_pairs.push_back(
-      {text_of(options.key_file, "key"), text_of(options.certificate_file, "certificate")});
-  if (asks_clients) {
-    tls.pem_root_certs =
-        text_of(options.client_authority_file, "certificates of clients' authorities");
-  }
+      texts.authorities.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  tls.pem_key_cert_pairs.push_back({texts.key, texts.certificate});
+  tls.pem_root_certs = texts.authorities;
   return grpc::SslServerCredentials(tls);
 }
 
@@ -77,7 +52,7 @@ struct GrpcServer::State {
     service = make_inference_service(models, options);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(options.address, credentials_of(options), &port);
+    builder.AddListeningPort(options.address, credentials_of(options.tls), &port);
     builder.RegisterService(service.get());
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);

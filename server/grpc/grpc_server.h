@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/models.h"
+#include "tls_files.h"
 
 namespace tenon::server {
 
@@ -22,9 +23,7 @@ struct GrpcOptions {
 
   bool allows_model_control = false;  ///< whether clients may load and unload models
 
-  /// PEM files. A certificate chain and its key make the server speak TLS; with the certificates of
-  /// authorities, clients must have a certificate of one of these.
-  std::string certificate_file, key_file, client_authority_file;
+  TlsFiles tls;
   /// What clients must send as `authorization: Bearer TOKEN`, but to ask for health; empty for
   /// none. @pre printable ASCII without spaces.
   std::string token;

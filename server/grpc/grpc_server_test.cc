@@ -2,13 +2,13 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <sstream>
 #include <thread>
 
+#include "test_certificates.h"
 #include "test_client.h"
 
 namespace tenon::server {
@@ -33,18 +33,6 @@ class GrpcServerTest : public GrpcTest {
     std::ostringstream text;
     text << std::ifstream(path(name)).rdbuf();
     return text.str();
-  }
-
-  /// An authority NAME.pem, and what it signed for localhost: NAME_leaf.pem with its key.
-  void make_certificates(const std::string& name) const {
-    const std::string script = fmt::format(
-        "cd '{0}' && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={1} "
-        "-keyout {1}.key -out {1}.pem && openssl req -newkey rsa:2048 -nodes -subj /CN=localhost "
-        "-keyout {1}_leaf.key -out {1}_leaf.csr && echo subjectAltName=DNS:localhost > {1}.ext && "
-        "openssl x509 -req -in {1}_leaf.csr -CA {1}.pem -CAkey {1}.key -CAcreateserial -days 2 "
-        "-extfile {1}.ext -out {1}_leaf.pem",
-        folder_.string(), name);
-    ASSERT_EQ(std::system(("(" + script + ") > /dev/null 2>&1").c_str()), 0) << script;
   }
 
   std::shared_ptr<grpc::ChannelCredentials> client_credentials(const std::string& authority,
@@ -174,11 +162,11 @@ TEST_F(GrpcServerTest, CallsNeedTheToken) {
 }
 
 TEST_F(GrpcServerTest, SpeaksTls) {
-  make_certificates("ours");
-  make_certificates("others");
+  make_certificates(folder_, "ours");
+  make_certificates(folder_, "others");
   GrpcOptions options = GrpcTest::options();
-  options.certificate_file = path("ours_leaf.pem");
-  options.key_file = path("ours_leaf.key");
+  options.tls.certificate = path("ours_leaf.pem");
+  options.tls.key = path("ours_leaf.key");
   start(options);
   EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);  // without TLS
   stub_ = connect(client_credentials("others"));
@@ -188,12 +176,12 @@ TEST_F(GrpcServerTest, SpeaksTls) {
 }
 
 TEST_F(GrpcServerTest, WantsCertificatesOfClients) {
-  make_certificates("ours");
-  make_certificates("others");
+  make_certificates(folder_, "ours");
+  make_certificates(folder_, "others");
   GrpcOptions options = GrpcTest::options();
-  options.certificate_file = path("ours_leaf.pem");
-  options.key_file = path("ours_leaf.key");
-  options.client_authority_file = path("ours.pem");
+  options.tls.certificate = path("ours_leaf.pem");
+  options.tls.key = path("ours_leaf.key");
+  options.tls.authorities = path("ours.pem");
   start(options);
   stub_ = connect(client_credentials("ours"));
   EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);
@@ -205,14 +193,14 @@ TEST_F(GrpcServerTest, WantsCertificatesOfClients) {
 
 TEST_F(GrpcServerTest, FilesOfTlsThatDoNotServeAreNamed) {
   GrpcOptions options = GrpcTest::options();
-  options.certificate_file = path("absent.pem");
+  options.tls.certificate = path("absent.pem");
   EXPECT_EQ(error_of(options), "a certificate and a key go together; found only the certificate");
-  options.key_file = path("absent.key");
+  options.tls.key = path("absent.key");
   EXPECT_EQ(error_of(options), "cannot read the key, " + path("absent.key"));
   std::ofstream(path("absent.key")) << "no key";
   EXPECT_EQ(error_of(options), "the key, " + path("absent.key") + ", is no PEM file");
   options = GrpcTest::options();
-  options.client_authority_file = path("ours.pem");
+  options.tls.authorities = path("ours.pem");
   EXPECT_EQ(error_of(options),
             "certificates of clients are checked with TLS; expected a certificate and a key of the "
             "server, too");

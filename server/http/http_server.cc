@@ -19,6 +19,7 @@
 
 #include "guard.h"
 #include "http_session.h"
+#include "tls_context.h"
 
 namespace tenon::server {
 namespace {
@@ -45,7 +46,10 @@ void unlink_if_dead(const std::string& path) {
 class HttpServer::Inside final : public HttpHost, public std::enable_shared_from_this<Inside> {
  public:
   Inside(const HttpOptions& options, RestHandler handler)
-      : options_(options), handler_(std::move(handler)), io_(options.threads) {
+      : options_(options),
+        handler_(std::move(handler)),
+        tls_(make_tls_context(options.tls)),
+        io_(options.threads) {
     if (options.address.starts_with("unix:"))
       listen_local(options.address.substr(5));
     else
@@ -89,6 +93,7 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
 
   // Of HttpHost.
   const HttpOptions& options() const override { return options_; }
+  asio::ssl::context* tls() override { return tls_.get(); }
   bool is_stopping() const override { return is_stopping_; }
   bool add(HttpConnection& connection) override {
     const std::lock_guard lock(mutex_);
@@ -179,6 +184,7 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
 
   const HttpOptions options_;
   const RestHandler handler_;
+  const std::unique_ptr<asio::ssl::context> tls_;
   asio::io_context io_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
       asio::make_work_guard(io_)};

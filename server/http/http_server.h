@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "rest.h"
+#include "tls_files.h"
 
 namespace tenon::server {
 
@@ -19,7 +20,12 @@ struct HttpOptions {
   size_t max_body = size_t{64} << 20;
   size_t max_body_bytes = size_t{1} << 30;  ///< of all requests that are not responded to
   size_t max_header = size_t{16} << 10;
-  std::chrono::seconds header_timeout{10}, body_timeout{60}, idle_timeout{60};
+  std::chrono::seconds header_timeout{10}, idle_timeout{60};
+  /// A body, or a response, has this time to go over, and a second more for each `min_rate` bytes
+  /// that have.
+  std::chrono::seconds body_timeout{60};
+  size_t min_rate = size_t{64} << 10;
+  TlsFiles tls;
   std::string token;  ///< requests need `Authorization: Bearer TOKEN`; empty for none
   /// Whether the handler waits in its thread: such requests run one by one in a thread of their
   /// own. Empty: none does.

@@ -42,6 +42,10 @@ class Client {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
+  bool is_closed() const {
+    char byte;
+    return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
   // What comes until the text has, or until the server closes.
   std::string receive(const std::string& end = "") const {
     std::string all;
@@ -189,6 +193,49 @@ TEST(HttpServer, SlowClientsAreLeft) {
   EXPECT_EQ(slow.receive(), "");
 }
 
+TEST(HttpServer, ABodyMayTakeAsLongAsItsBytesComeFastEnough) {
+  HttpOptions options;
+  options.body_timeout = std::chrono::seconds(1);
+  options.min_rate = 1000;
+  const auto server = start(options);
+  const auto answer_to = [&](int parts, size_t bytes) {
+    const Client client(server->port());
+    client.send("POST /x HTTP/1.1\r\nContent-Length: " + std::to_string(parts * bytes)
+                + "\r\n\r\n");
+    for (int i = 0; i < parts && !client.is_closed(); ++i) {
+      client.send(std::string(bytes, 'a'));
+      std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    }
+    return client.receive("x a");
+  };
+  EXPECT_THAT(answer_to(10, 1000), StartsWith("HTTP/1.1 200"));  // two and a half seconds
+  EXPECT_EQ(answer_to(30, 10), "");
+}
+
+TEST(HttpServer, LengthsThatAreOnlyClaimedTakeNoMemoryOfOthers) {
+  HttpOptions options;
+  options.max_body = options.max_body_bytes = 1000;
+  const auto server = start(options);
+  const Client claims(server->port());
+  claims.send("POST /x HTTP/1.1\r\nContent-Length: 900\r\n\r\n");
+  const Client client(server->port());
+  client.send(post(std::string(300, 'b')));
+  EXPECT_THAT(client.receive("bbb"), StartsWith("HTTP/1.1 200"));
+  claims.send(std::string(900, 'a'));
+  EXPECT_THAT(claims.receive("aaa"), StartsWith("HTTP/1.1"));
+}
+
+TEST(HttpServer, AClientThatSendsTooMuchReadsWhy) {
+  HttpOptions options;
+  options.max_body = 100;
+  const auto server = start(options);
+  const Client client(server->port());
+  // More than what sockets hold: it is sent only if the server reads it.
+  client.send("POST /x HTTP/1.1\r\nContent-Length: 50000000\r\n\r\n");
+  client.send(std::string(50000000, 'a'));
+  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 413"));
+}
+
 // Answers when it is told to.
 class Held {
  public:
@@ -228,6 +275,17 @@ TEST(HttpServer, AClientThatGoesAwayCancelsItsRequest) {
   client.close();
   EXPECT_TRUE(held.is_cancelled());
   held.respond();  // to nobody
+}
+
+TEST(HttpServer, AClientThatSentMoreAndGoesAwayCancelsItsRequest) {
+  Held held;
+  const auto server = start({}, held.handler());
+  Client client(server->port());
+  client.send(post("a") + post("b"));
+  held.wait();
+  client.close();
+  EXPECT_TRUE(held.is_cancelled());
+  held.respond();
 }
 
 TEST(HttpServer, StoppingWaitsForRequestsThatCame) {

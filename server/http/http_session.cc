@@ -1,16 +1,23 @@
 #include "http_session.h"
 
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
 #include "guard.h"
 #include "inflate.h"
+#include "request_body.h"
+#include "response_body.h"
 #include "rest_routes.h"
 #include "token.h"
 
@@ -22,36 +29,23 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
 
-// The text of a response, and the bytes of tensors behind it, which are not copied.
-struct ResponseBody {
-  struct value_type {
-    RestResponse response;
-    std::vector<asio::const_buffer> buffers;
-  };
-  static uint64_t size(const value_type& body) { return asio::buffer_size(body.buffers); }
+template <class Stream> constexpr bool is_tls = false;
+template <class Lower> constexpr bool is_tls<beast::ssl_stream<Lower>> = true;
 
-  class writer {
-   public:
-    using const_buffers_type = std::vector<asio::const_buffer>;
-    template <bool is_request, class Fields>
-    writer(const http::header<is_request, Fields>&, const value_type& body) : body_(body) {}
-    void init(error_code& error) { error = {}; }
-    boost::optional<std::pair<const_buffers_type, bool>> get(error_code& error) {
-      error = {};
-      return {{body_.buffers, false}};
-    }
+// Whether a request of HTTP came where TLS begins.
+bool is_plain_http(error_code error) {
+  return error.category() == asio::error::get_ssl_category()
+         && ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST;
+}
 
-   private:
-    const value_type& body_;
-  };
-};
-
-template <class Protocol>
+// Over a stream of TLS, or one of sockets.
+template <class Stream>
 class HttpSession final : public HttpConnection,
-                          public std::enable_shared_from_this<HttpSession<Protocol>> {
+                          public std::enable_shared_from_this<HttpSession<Stream>> {
  public:
-  HttpSession(typename Protocol::socket socket, std::shared_ptr<HttpHost> host)
-      : host_(std::move(host)), stream_(std::move(socket)) {}
+  template <class... Arguments>
+  explicit HttpSession(std::shared_ptr<HttpHost> host, Arguments&&... stream)
+      : host_(std::move(host)), stream_(std::forward<Arguments>(stream)...) {}
   ~HttpSession() override {
     host_->remove(*this);
     end_request();
@@ -59,7 +53,13 @@ class HttpSession final : public HttpConnection,
   }
 
   void start() {
-    if (host_->add(*this)) read_header();
+    if (!host_->add(*this)) return;
+    if constexpr (is_tls<Stream>) {
+      lowest().expires_after(host_->options().header_timeout);
+      stream_.async_handshake(asio::ssl::stream_base::server, then(&HttpSession::on_handshake));
+    } else {
+      read_header();
+    }
   }
 
   void close() override {
@@ -71,7 +71,11 @@ class HttpSession final : public HttpConnection,
   }
 
  private:
-  using Request = http::request<http::vector_body<unsigned char>>;
+  using Parser = http::request_parser<RequestBody>;
+  using Message = http::response<ResponseBody>;
+
+  auto& lowest() { return beast::get_lowest_layer(stream_); }
+  auto& socket() { return lowest().socket(); }
 
   // A member as what is called when an operation ends, for which the session lives.
   template <class Member> auto then(Member member) {
@@ -83,8 +87,28 @@ class HttpSession final : public HttpConnection,
   void shut() {
     error_code ignored;
     stop_.request_stop();
-    stream_.socket().shutdown(asio::socket_base::shutdown_both, ignored);
-    stream_.socket().close(ignored);
+    look_again_.cancel();
+    socket().shutdown(asio::socket_base::shutdown_both, ignored);
+    socket().close(ignored);
+  }
+
+  void on_handshake(error_code error) {
+    if (!error) return read_header();
+    if (!is_plain_http(error)) return shut();
+    auto text = std::make_shared<const std::string>(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+        R"({"error":"this port speaks TLS: ask by https"})");
+    asio::async_write(lowest(), asio::buffer(*text),
+                      [self = this->shared_from_this(), text](error_code, size_t) {
+                        self->close_after_rest({});
+                      });
+  }
+
+  // So long as bytes go over they may take: a minute, say, and a second more for each 64 KiB.
+  void expect(size_t bytes) {
+    const HttpOptions& options = host_->options();
+    lowest().expires_at(began_ + options.body_timeout
+                        + std::chrono::seconds(bytes / std::max<size_t>(options.min_rate, 1)));
   }
 
   void read_header() {
@@ -93,7 +117,8 @@ class HttpSession final : public HttpConnection,
     parser_->header_limit(static_cast<uint32_t>(options.max_header));
     parser_->body_limit(options.max_body);
     stop_ = std::stop_source();
-    stream_.expires_after(buffer_.size() > 0 ? options.header_timeout : options.idle_timeout);
+    is_read_ = false;
+    lowest().expires_after(buffer_.size() > 0 ? options.header_timeout : options.idle_timeout);
     http::async_read_header(stream_, buffer_, *parser_, then(&HttpSession::on_header));
   }
 
@@ -101,7 +126,7 @@ class HttpSession final : public HttpConnection,
     if (error) return fail(error);
     host_->begin_request();
     is_counted_ = true;
-    const Request& request = parser_->get();
+    const auto& request = parser_->get();
     const HttpOptions& options = host_->options();
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
     if (!options.token.empty()
@@ -111,19 +136,16 @@ class HttpSession final : public HttpConnection,
           error_response(401, "expected Authorization: Bearer with the server's token"));
     const auto length = parser_->content_length();
     if (length && *length > options.max_body) return fail(http::error::body_limit);
-    // One that comes in chunks tells its length at its end.
-    const size_t bytes = length ? *length : parser_->chunked() ? options.max_body : 0;
-    if (!host_->reserve(bytes)) return end_with(too_many_bytes());
-    reserved_ = bytes;
-    const auto reserved =
-        session::guard([&] { parser_->get().body().reserve((length ? *length : 0) + kPadding); });
-    if (!reserved) return end_with(error_response(503, reserved.error()));
+    // A claim counts for nothing, but what would not fit need not come.
+    if (!host_->reserve(length.value_or(0))) return end_with(too_many_bytes());
+    host_->release(length.value_or(0));
+    began_ = std::chrono::steady_clock::now();
+    expect(0);
     if (beast::iequals(request[http::field::expect], "100-continue")) {
       auto answer = std::make_shared<http::response<http::empty_body>>(http::status::continue_, 11);
       http::async_write(stream_, *answer,
                         [self = this->shared_from_this(), answer](error_code failed, size_t) {
-                          if (failed) return;
-                          self->read_body();
+                          if (!failed) self->read_body();
                         });
       return;
     }
@@ -131,14 +153,23 @@ class HttpSession final : public HttpConnection,
   }
 
   void read_body() {
-    stream_.expires_after(host_->options().body_timeout);
-    http::async_read(stream_, buffer_, *parser_, then(&HttpSession::on_request));
+    if (parser_->is_done()) return on_request();
+    http::async_read_some(stream_, buffer_, *parser_, then(&HttpSession::on_part));
   }
 
-  void on_request(error_code error) {
+  void on_part(error_code error) {
     if (error) return fail(error);
-    stream_.expires_never();
-    Request message = parser_->release();
+    const size_t bytes = parser_->get().body().size();
+    if (!host_->reserve(bytes - reserved_)) return end_with(too_many_bytes());
+    reserved_ = bytes;
+    expect(bytes);
+    read_body();
+  }
+
+  void on_request() {
+    lowest().expires_never();
+    is_read_ = true;
+    auto message = parser_->release();
     is_head_ = message.method() == http::verb::head;
     keeps_ = message.keep_alive() && !host_->is_stopping();
     RestRequest request;
@@ -168,13 +199,20 @@ class HttpSession final : public HttpConnection,
   // A client that goes away before it is answered cancels its request.
   void watch() {
     is_answering_ = false;
-    stream_.socket().async_wait(asio::socket_base::wait_read, [self = this->shared_from_this()](
-                                                                  error_code error) {
-      if (error || self->is_answering_) return;
-      char byte = 0;
-      if (::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-        self->stop_.request_stop();
-    });
+    socket().async_wait(asio::socket_base::wait_read, then(&HttpSession::on_sign));
+  }
+
+  void on_sign(error_code error) {
+    if (error || is_answering_) return;
+    constexpr short kGone = POLLRDHUP | POLLHUP | POLLERR;
+    pollfd descriptor{socket().native_handle(), POLLRDHUP, 0};
+    if (::poll(&descriptor, 1, 0) == 1 && (descriptor.revents & kGone) != 0) {
+      stop_.request_stop();
+      return;
+    }
+    // It sent more, which is not read yet, and may still go.
+    look_again_.expires_after(std::chrono::milliseconds(100));
+    look_again_.async_wait(then(&HttpSession::on_sign));
   }
 
   static RestResponse too_many_bytes() {
@@ -194,9 +232,10 @@ class HttpSession final : public HttpConnection,
     if (!reserve(response)) response = too_many_bytes();
     is_answering_ = true;
     error_code ignored;
-    stream_.socket().cancel(ignored);
+    socket().cancel(ignored);
+    look_again_.cancel();
     message_.emplace();
-    http::response<ResponseBody>& message = *message_;
+    Message& message = *message_;
     message.version(11);
     message.result(static_cast<unsigned>(response.status));
     message.set(http::field::server, "tenon");
@@ -214,18 +253,54 @@ class HttpSession final : public HttpConnection,
     }
     message.content_length(ResponseBody::size(body));
     if (is_head_) body.buffers.clear();
-    stream_.expires_after(host_->options().body_timeout);
-    http::async_write(stream_, message, then(&HttpSession::on_written));
+    serializer_.emplace(message);
+    began_ = std::chrono::steady_clock::now();
+    written_ = 0;
+    write_part();
+  }
+
+  void write_part() {
+    expect(written_);
+    http::async_write_some(stream_, *serializer_,
+                           [self = this->shared_from_this()](error_code error, size_t bytes) {
+                             self->written_ += bytes;
+                             if (error || self->serializer_->is_done())
+                               self->on_written(error);
+                             else
+                               self->write_part();
+                           });
   }
 
   void on_written(error_code error) {
+    serializer_.reset();
     message_.reset();
     host_->release(std::exchange(reserved_, 0));
     end_request();
     if (error) return shut();
     if (keeps_) return read_header();
+    if constexpr (is_tls<Stream>) {
+      lowest().expires_after(host_->options().header_timeout);
+      stream_.async_shutdown(then(&HttpSession::close_after_rest));
+    } else {
+      close_after_rest({});
+    }
+  }
+
+  // A client that still sends what nobody wants reads its response afterwards: a connection that
+  // was closed before would be reset, and the response lost.
+  void close_after_rest(error_code) {
     error_code ignored;
-    stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
+    socket().shutdown(asio::socket_base::shutdown_send, ignored);
+    if (is_read_) return;
+    parser_.reset();
+    buffer_.clear();
+    lowest().expires_after(host_->options().header_timeout);
+    drop_rest({});
+  }
+
+  void drop_rest(error_code error) {
+    if (error) return;
+    lowest().async_read_some(buffer_.prepare(size_t{16} << 10), then(&HttpSession::drop_rest));
   }
 
   void end_request() {
@@ -247,6 +322,8 @@ class HttpSession final : public HttpConnection,
     if (error == http::error::header_limit || error == http::error::buffer_overflow)
       return end_with(error_response(
           431, "the header is larger than " + std::to_string(options.max_header) + " bytes"));
+    if (error == boost::system::errc::not_enough_memory)
+      return end_with(error_response(503, "out of memory"));
     const bool is_bad_request =
         error.category() == http::make_error_code(http::error::bad_method).category()
         && error != http::error::end_of_stream && error != http::error::partial_message;
@@ -255,20 +332,33 @@ class HttpSession final : public HttpConnection,
   }
 
   std::shared_ptr<HttpHost> host_;
-  beast::basic_stream<Protocol> stream_;
+  Stream stream_;
+  asio::steady_timer look_again_{stream_.get_executor()};
   // Lines of chunks and trailers have no other bound.
   beast::flat_buffer buffer_{host_->options().max_header + (size_t{64} << 10)};
-  std::optional<http::request_parser<http::vector_body<unsigned char>>> parser_;
-  std::optional<http::response<ResponseBody>> message_;
+  std::optional<Parser> parser_;
+  std::optional<Message> message_;
+  std::optional<http::response_serializer<ResponseBody>> serializer_;
+  std::chrono::steady_clock::time_point began_;  // the body, or the response
   std::stop_source stop_;
-  size_t reserved_ = 0;
+  size_t reserved_ = 0, written_ = 0;
   bool keeps_ = false, is_head_ = false, is_answering_ = false, is_counted_ = false;
+  bool is_read_ = false;  // the whole request
 };
 
+template <class Stream, class... Arguments>
+void start(std::shared_ptr<HttpHost> host, Arguments&&... stream) {
+  std::make_shared<HttpSession<Stream>>(std::move(host), std::forward<Arguments>(stream)...)
+      ->start();
+}
+
 template <class Protocol>
-void start(typename Protocol::socket socket, std::shared_ptr<HttpHost> host) {
-  const auto session = std::make_shared<HttpSession<Protocol>>(std::move(socket), std::move(host));
-  session->start();
+void start_any(typename Protocol::socket socket, std::shared_ptr<HttpHost> host) {
+  using Plain = beast::basic_stream<Protocol>;
+  if (asio::ssl::context* const tls = host->tls())
+    start<beast::ssl_stream<Plain>>(std::move(host), std::move(socket), *tls);
+  else
+    start<Plain>(std::move(host), std::move(socket));
 }
 
 }  // namespace
@@ -276,11 +366,11 @@ void start(typename Protocol::socket socket, std::shared_ptr<HttpHost> host) {
 void start_session(asio::ip::tcp::socket socket, std::shared_ptr<HttpHost> host) {
   error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  start<asio::ip::tcp>(std::move(socket), std::move(host));
+  start_any<asio::ip::tcp>(std::move(socket), std::move(host));
 }
 
 void start_session(asio::local::stream_protocol::socket socket, std::shared_ptr<HttpHost> host) {
-  start<asio::local::stream_protocol>(std::move(socket), std::move(host));
+  start_any<asio::local::stream_protocol>(std::move(socket), std::move(host));
 }
 
 }  // namespace tenon::server

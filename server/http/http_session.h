@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <functional>
 #include <memory>
 
@@ -23,6 +24,8 @@ class HttpHost {
  public:
   virtual ~HttpHost() = default;
   virtual const HttpOptions& options() const = 0;
+  /// Null where connections are not encrypted.
+  virtual boost::asio::ssl::context* tls() = 0;
   virtual bool is_stopping() const = 0;
   /// False where there are too many.
   virtual bool add(HttpConnection& connection) = 0;
