@@ -29,6 +29,8 @@ struct Options {
   std::string control = "none", cache, token_file;
   TlsFiles http_tls, grpc_tls;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
+  bool allow_shared_memory = false;
+  std::string shared_memory_prefix;
   size_t max_body_mib = 64, max_message_mib = 64, max_queue = 1024, max_queue_mib = 1024;
 
   void add_to(CLI::App& app);
@@ -77,6 +79,10 @@ void Options::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--cache-config", cache,
                  "local,size=BYTES: memory for responses of models with response_cache");
+  app.add_option("--allow-shared-memory", allow_shared_memory,
+                 "Whether clients may register shared memory of this machine");
+  app.add_option("--shared-memory-prefix", shared_memory_prefix,
+                 "Of the names of shared memory objects that clients may register");
   app.add_option("--exit-timeout-secs", exit_timeout, "How long requests have to end after SIGTERM")
       ->check(CLI::Range(0, 86400));
   app.add_option("--token-file", token_file,
@@ -146,13 +152,15 @@ std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& route
   return server;
 }
 
-std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models) {
+std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models,
+                                       SharedMemory* memory) {
   GrpcOptions of_grpc;
   of_grpc.address = address_text(options.grpc_address, options.grpc_port);
   of_grpc.version = TENON_VERSION;
   of_grpc.max_message_bytes = options.max_message_mib << 20;
   of_grpc.allows_model_control = options.control == "explicit";
   of_grpc.tls = options.grpc_tls;
+  of_grpc.memory = memory;
   of_grpc.token = token_of(options);
   auto server = value_of(GrpcServer::start(models, of_grpc));
   log("tenon-server: gRPC at " + address_text(options.grpc_address, server->port()));
@@ -185,6 +193,11 @@ void serve(const Options& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
+  SharedMemoryOptions of_memory;
+  of_memory.prefix = options.shared_memory_prefix;
+  of_memory.max_bytes = options.max_queue_mib << 20;
+  SharedMemory memory(of_memory);
+  SharedMemory* const allowed_memory = options.allow_shared_memory ? &memory : nullptr;
   RepositoryOptions of_models;
   of_models.folders = options.folders;
   of_models.limits = {options.max_queue, options.max_queue_mib << 20};
@@ -192,11 +205,11 @@ void serve(const Options& options) {
   if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
   of_models.log = log;
   Repository models(of_models);
-  RestRoutes routes(models, {options.control == "explicit", {}});
+  RestRoutes routes(models, {options.control == "explicit", {}, allowed_memory});
 
   // They listen before models are loaded, so that probes see that the server lives.
   const auto http = options.allow_http ? start_http(options, routes) : nullptr;
-  const auto grpc = options.allow_grpc ? start_grpc(options, models) : nullptr;
+  const auto grpc = options.allow_grpc ? start_grpc(options, models, allowed_memory) : nullptr;
   const auto metrics = options.allow_metrics ? start_metrics(options, models) : nullptr;
   // Signals are waited for while models load.
   Result<void> started;

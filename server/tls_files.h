@@ -25,8 +25,7 @@ struct TlsTexts {
 inline std::string read_pem(const std::string& path, const std::string& what) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.good() && !file.eof())
-    throw Error{"cannot read the " + what + ", " + printable(path)};
+  if (!file.good() && !file.eof()) throw Error{"cannot read the " + what + ", " + printable(path)};
   if (text.find("-----BEGIN ") == std::string::npos)
     throw Error{"the " + what + ", " + printable(path) + ", is no PEM file"};
   return text;

@@ -3,8 +3,7 @@
     check_protocol.py            names, numbers and types of all that inference.proto has
     check_protocol.py --self-test   each of some changes of it is noticed
 
-What tritonclient has and inference.proto has not must be in LEFT_OUT. Exits with 77 where
-tritonclient is not installed (pip install tritonclient[grpc]).
+Exits with 77 where tritonclient is not installed (pip install tritonclient[grpc]).
 """
 import argparse
 import pathlib
@@ -14,14 +13,6 @@ import tempfile
 
 PROTO = pathlib.Path(__file__).with_name("inference.proto")
 SKIPPED = 77
-
-# Extensions that are not there.
-LEFT_OUT = ("SystemSharedMemory", "CudaSharedMemory")
-
-
-def is_left_out(name):
-    return name.startswith(LEFT_OUT)
-
 
 def parse(text):
     """The descriptor of a proto file's text."""
@@ -71,7 +62,7 @@ def differences(text, service, config):
     Of the configuration there may be less.
     """
     ours = facts(parse(text))
-    problems = [f"{name} is missing" for name in service if name not in ours and not is_left_out(name)]
+    problems = [f"{name} is missing" for name in service if name not in ours]
     expected = config | service
     for name, found in ours.items():
         if name not in expected:
@@ -79,7 +70,7 @@ def differences(text, service, config):
             continue
         problems += [f"{name}: tritonclient does not have '{fact}'" for fact in found - expected[name]]
         problems += [f"{name}: '{fact}' is missing" for fact in expected[name] - found
-                     if name in service and not is_left_out(fact)]
+                     if name in service]
     return problems
 
 

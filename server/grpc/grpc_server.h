@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/models.h"
+#include "model/shared_memory.h"
 #include "tls_files.h"
 
 namespace tenon::server {
@@ -24,6 +25,7 @@ struct GrpcOptions {
   bool allows_model_control = false;  ///< whether clients may load and unload models
 
   TlsFiles tls;
+  SharedMemory* memory = nullptr;  ///< outlives the server; null for none
   /// What clients must send as `authorization: Bearer TOKEN`, but to ask for health; empty for
   /// none. @pre printable ASCII without spaces.
   std::string token;

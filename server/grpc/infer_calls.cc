@@ -8,6 +8,7 @@
 
 #include "infer_request.h"
 #include "infer_response.h"
+#include "short_text.h"
 
 namespace tenon::server {
 namespace {
@@ -42,22 +43,35 @@ class InferCalls {
 
   // `id` is set before `receive` is called.
   void start(grpc::ByteBuffer bytes, std::string& id, ReceiveEncoded receive) {
+    const size_t length = bytes.Length();
     auto decoded = decode(bytes, id);
     if (auto* error = std::get_if<RequestError>(&decoded)) return receive(std::move(*error));
-    auto& [name, version, request, typed_outputs] = std::get<DecodedRequest>(decoded);
+    auto& [name, version, request, typed_outputs, wanted] = std::get<DecodedRequest>(decoded);
     // The model answers before it goes; its last owner must not be one of its own threads.
     auto found = models_.find(name, version);
     if (auto* error = std::get_if<RequestError>(&found)) return receive(std::move(*error));
+    if (auto error = prepare_inputs(wanted, limits_.memory, request)) return receive(*std::move(error));
+    request.bytes = length;
     if (deadline_ && (!request.deadline || *deadline_ < *request.deadline)) {
       request.deadline = deadline_;
     }
     request.stop = stop_.get_token();
     request.trace = trace_;
-    std::get<std::shared_ptr<Model>>(found)->infer(
-        std::move(request), [typed_outputs, receive = std::move(receive)](InferAnswer answer) {
-          if (auto* error = std::get_if<RequestError>(&answer)) return receive(std::move(*error));
-          receive(encode_response(std::get<InferResponse>(std::move(answer)), typed_outputs));
-        });
+    Model& model = *std::get<std::shared_ptr<Model>>(found);
+    model.infer(std::move(request),
+                [&model, typed_outputs, wanted = std::move(wanted), memory = limits_.memory,
+                 receive = std::move(receive)](InferAnswer answer) {
+                  if (auto* error = std::get_if<RequestError>(&answer)) {
+                    return receive(std::move(*error));
+                  }
+                  auto prepared = prepare_outputs(wanted, model.metadata(), memory,
+                                                  std::get<InferResponse>(std::move(answer)));
+                  if (auto* error = std::get_if<RequestError>(&prepared)) {
+                    return receive(std::move(*error));
+                  }
+                  receive(encode_response(std::get<OutputResponse>(std::move(prepared)),
+                                          typed_outputs));
+                });
   }
 
  private:
@@ -181,8 +195,7 @@ class BidiInfer final : public InferStream {
 
 grpc::Status status_of(const RequestError& error) {
   const auto status = [&](grpc::StatusCode code) {
-    // Longer ones would not fit the trailing metadata.
-    return grpc::Status(code, error.text.substr(0, 1000));
+    return grpc::Status(code, short_text(error.text));
   };
   switch (error.failure) {
     case Failure::kInvalid:

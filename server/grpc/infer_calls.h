@@ -5,12 +5,14 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "model/models.h"
+#include "model/shared_memory.h"
 
 namespace tenon::server {
 
 struct InferLimits {
   size_t max_tensors = 0;          ///< of inputs of a request, and of its outputs
   size_t max_stream_requests = 0;  ///< of a stream, that are not answered yet
+  const SharedMemory* memory = nullptr;
 };
 
 grpc::Status status_of(const RequestError& error);

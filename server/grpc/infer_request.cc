@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/datatype.h"
+#include "model/request_limits.h"
 #include "model/tensor_memory.h"
 
 namespace tenon::server {
@@ -25,23 +26,22 @@ struct Reader {
   std::string name;  // for errors
   Shape shape;
   DataType type;
-  size_t elements = 1, element_size = 0;
-
-  size_t bytes() const { return elements * element_size; }
+  size_t bytes = 0;
 
   Tensor raw(std::string& from, int index) const {
     if (input.has_contents()) {
       throw Error{name + " has contents and an entry of raw_input_contents; expected one of both"};
     }
-    if (from.size() != bytes()) {
+    if (from.size() != bytes) {
       throw Error{fmt::format("{}: {} of {} is {} bytes; found {} in raw_input_contents[{}]", name,
-                              session::shape_text(shape), input.datatype(), bytes(), from.size(),
+                              session::shape_text(shape), input.datatype(), bytes, from.size(),
                               index)};
     }
     return tensor_over(shape, type, from.data(), message);
   }
 
   void check_count(int count, const char* field) const {
+    const size_t elements = bytes / session::element_size(type);
     if (static_cast<size_t>(count) == elements) return;
     throw Error{fmt::format("{}: {} of {} is {} elements; found {} in {}", name,
                             session::shape_text(shape), input.datatype(), elements, count, field)};
@@ -105,9 +105,6 @@ Shape shape_of(const Input& input, const std::string& name) {
 
 Reader reader_of(const Message& message, Input& input) {
   const std::string name = label_of("input", input.name());
-  if (input.parameters().contains("shared_memory_region")) {
-    throw Error{name + ": shared memory is not supported yet; expected raw_input_contents"};
-  }
   const auto type = datatype_of(input.datatype());
   if (!type) {
     throw Error{
@@ -116,21 +113,10 @@ Reader reader_of(const Message& message, Input& input) {
                     name, printable(input.datatype()))};
   }
   Reader reader{message, input, name, shape_of(input, name), *type};
-  reader.element_size = Tensor(*type).element_size();
-  size_t bytes = reader.element_size;
-  for (const int64_t extent : reader.shape) {
-    if (extent < 0) {
-      throw Error{fmt::format("{}: the shape has the extent {}; expected 0 or more", name, extent)};
-    }
-  }
-  // An extent of 0 does not excuse others.
-  for (const int64_t extent : reader.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<size_t>(std::max<int64_t>(extent, 1)), &bytes)
-        || bytes > std::numeric_limits<int64_t>::max()) {
-      throw Error{fmt::format("{}: the bytes of shape {} do not fit 63 bits", name,
-                              session::shape_text(reader.shape))};
-    }
-    reader.elements *= static_cast<size_t>(extent);
+  try {
+    reader.bytes = tensor_bytes(reader.shape, *type);
+  } catch (const Error& cause) {
+    throw Error{name + ": " + cause.text};
   }
   return reader;
 }
@@ -148,6 +134,22 @@ int64_t integer(const ParameterMap& parameters, const char* name, int64_t max) {
   }
   throw Error{fmt::format("parameter '{}': expected 0 to {}, found {}", name, max,
                           printable(value.ShortDebugString()))};
+}
+
+size_t size(const ParameterMap& parameters, const char* name) {
+  return static_cast<size_t>(integer(parameters, name, std::numeric_limits<int64_t>::max()));
+}
+
+// Where in shared memory a tensor is to be found, or put.
+std::optional<RegionPart> part_of(const ParameterMap& parameters) {
+  const auto region = parameters.find("shared_memory_region");
+  if (region == parameters.end()) return std::nullopt;
+  if (!region->second.has_string_param()) {
+    throw Error{"parameter 'shared_memory_region': expected a string, found "
+                + printable(region->second.ShortDebugString())};
+  }
+  return RegionPart{region->second.string_param(), size(parameters, "shared_memory_offset"),
+                    size(parameters, "shared_memory_byte_size")};
 }
 
 bool flag(const ParameterMap& parameters, const std::string& name, bool otherwise) {
@@ -174,12 +176,8 @@ SequencePlace sequence_place(const ParameterMap& parameters) {
 
 void read_parameters(const ParameterMap& parameters, DecodedRequest& to) {
   to.request.sequence = sequence_place(parameters);
-  constexpr std::chrono::microseconds kMaxTimeout = std::chrono::hours(1);
-  if (const int64_t timeout = integer(parameters, "timeout", kMaxTimeout.count()); timeout > 0) {
-    to.request.deadline = Clock::now() + std::chrono::microseconds(timeout);
-  }
-  // 1 is the first to go; 0, the default, goes before all.
-  to.request.priority = -static_cast<int>(integer(parameters, "priority", 1 << 20));
+  set_timeout(to.request, integer(parameters, "timeout", kMaxTimeout));
+  set_priority(to.request, integer(parameters, "priority", kMaxPriority));
   to.typed_outputs = !flag(parameters, "binary_data_output", true);
 }
 
@@ -188,29 +186,58 @@ void check_tensors(const char* kind, int count, size_t max) {
   throw Error{fmt::format("the request has {} {}; expected at most {}", count, kind, max)};
 }
 
+// Raw contents are of the inputs that have neither contents nor a part of shared memory.
+void read_inputs(const Message& message, DecodedRequest& to) {
+  auto& raw = *message->mutable_raw_input_contents();
+  std::vector<std::optional<RegionPart>> parts;
+  int in_message = 0;
+  for (const Input& input : message->inputs()) {
+    try {
+      parts.push_back(part_of(input.parameters()));
+    } catch (const Error& cause) {
+      throw Error{label_of("input", input.name()) + ": " + cause.text};
+    }
+    if (!parts.back()) ++in_message;
+  }
+  if (!raw.empty() && raw.size() != in_message) {
+    throw Error{
+        fmt::format("raw_input_contents: expected {}, one for each input that is not in "
+                    "shared memory, found {}",
+                    in_message, raw.size())};
+  }
+  for (int i = 0, next = 0; i < message->inputs_size(); ++i) {
+    const Reader reader = reader_of(message, *message->mutable_inputs(i));
+    auto& part = parts[static_cast<size_t>(i)];
+    if (part && reader.input.has_contents()) {
+      throw Error{reader.name + " has contents, and is in shared memory; expected one of both"};
+    }
+    if (part) {
+      to.wanted.inputs[to.request.inputs.size()] = *std::move(part);
+      to.request.inputs.push_back({reader.input.name(), Tensor(reader.shape, reader.type)});
+    } else if (raw.empty()) {
+      to.request.inputs.push_back({reader.input.name(), reader.typed()});
+    } else {
+      to.request.inputs.push_back({reader.input.name(), reader.raw(raw[next], next)});
+      ++next;
+    }
+  }
+}
+
 DecodedRequest decode(const Message& message, size_t max_tensors) {
   DecodedRequest decoded{message->model_name(), message->model_version(), {}};
   decoded.request.id = message->id();
   check_tensors("inputs", message->inputs_size(), max_tensors);
   check_tensors("outputs", message->outputs_size(), max_tensors);
   read_parameters(message->parameters(), decoded);
-  auto& raw = *message->mutable_raw_input_contents();
-  if (!raw.empty() && raw.size() != message->inputs_size()) {
-    throw Error{fmt::format("raw_input_contents: expected {}, one for each input, found {}",
-                            message->inputs_size(), raw.size())};
-  }
-  for (int i = 0; i < message->inputs_size(); ++i) {
-    const Reader reader = reader_of(message, *message->mutable_inputs(i));
-    decoded.request.inputs.push_back(
-        {reader.input.name(), raw.empty() ? reader.typed() : reader.raw(raw[i], i)});
-  }
+  read_inputs(message, decoded);
   for (const auto& output : message->outputs()) {
-    for (const char* parameter : {"shared_memory_region", "classification"}) {
-      if (output.parameters().contains(parameter)) {
-        throw Error{fmt::format("{}: '{}' is not supported yet", label_of("output", output.name()),
-                                parameter)};
-      }
+    RequestedOutput wanted;
+    try {
+      wanted = {size(output.parameters(), "classification"), part_of(output.parameters())};
+    } catch (const Error& cause) {
+      throw Error{label_of("output", output.name()) + ": " + cause.text};
     }
+    if (wanted.classes > 0 || wanted.part) decoded.wanted.outputs[output.name()] = std::move(wanted);
     decoded.request.outputs.push_back(output.name());
   }
   return decoded;

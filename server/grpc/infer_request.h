@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "inference.grpc.pb.h"
-#include "model/model.h"
+#include "model/requested_tensors.h"
 
 namespace tenon::server {
 
@@ -15,11 +15,12 @@ struct DecodedRequest {
   InferRequest request;  ///< without what the call says besides its message: trace and stop
   /// Whether outputs are wanted in the fields of their types, in the place of raw bytes.
   bool typed_outputs = false;
+  RequestedTensors wanted;
 };
 
 /// Inputs refer to the message, which lives as long as they do; only 8-bit integers in fields of 32
-/// bits are copied. Parameters: `timeout` in microseconds, from now, `priority`, of which
-/// lower numbers go first, and `binary_data_output`.
+/// bits are copied, and what is in shared memory is not read yet. Parameters: `timeout` in
+/// microseconds, from now, `priority`, of which lower numbers go first, and `binary_data_output`.
 /// @param max_tensors of inputs, and of outputs.
 std::variant<DecodedRequest, RequestError> decode_request(
     std::shared_ptr<inference::ModelInferRequest> message, size_t max_tensors);

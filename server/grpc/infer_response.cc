@@ -9,7 +9,9 @@
 
 #include "guard.h"
 #include "inference.grpc.pb.h"
+#include "model/classification.h"
 #include "model/datatype.h"
+#include "short_text.h"
 
 namespace tenon::server {
 namespace {
@@ -32,9 +34,15 @@ template <class From, class To> void append(Tensor& tensor, RepeatedField<To>& t
   to.Add(from, from + tensor.numel());
 }
 
-void append_contents(NamedTensor& output, inference::InferTensorContents& to) {
+void append_contents(OutputTensor& output, inference::InferTensorContents& to) {
   Tensor& tensor = output.tensor;
   if (tensor.empty()) return;
+  if (output.of_strings) {
+    for (const std::string_view element : bytes_elements(tensor)) {
+      to.add_bytes_contents(element.data(), element.size());
+    }
+    return;
+  }
   switch (tensor.type()) {
     case DataType::kFLOAT:
       return append<float>(tensor, *to.mutable_fp32_contents());
@@ -56,21 +64,26 @@ void append_contents(NamedTensor& output, inference::InferTensorContents& to) {
   }
 }
 
-void describe(const NamedTensor& output, Messages::InferOutputTensor& to) {
+void describe(const OutputTensor& output, Messages::InferOutputTensor& to) {
   to.set_name(output.name);
-  to.set_datatype(std::string(datatype_name(output.tensor.type())));
-  to.mutable_shape()->Add(output.tensor.shape().begin(), output.tensor.shape().end());
+  to.set_datatype(std::string(output.datatype()));
+  to.mutable_shape()->Add(output.shape().begin(), output.shape().end());
+  if (!output.part) return;
+  auto& parameters = *to.mutable_parameters();
+  parameters["shared_memory_region"].set_string_param(output.part->region);
+  parameters["shared_memory_offset"].set_int64_param(static_cast<int64_t>(output.part->offset));
+  parameters["shared_memory_byte_size"].set_int64_param(static_cast<int64_t>(output.part->bytes));
 }
 
-EncodedResponse encode(const std::shared_ptr<InferResponse>& response, bool typed_outputs) {
+EncodedResponse encode(const std::shared_ptr<OutputResponse>& response, bool typed_outputs) {
   Messages message;
   message.set_model_name(response->model);
   message.set_model_version(response->version);
   message.set_id(response->id);
-  for (NamedTensor& output : response->outputs) {
+  for (OutputTensor& output : response->outputs) {
     auto& to = *message.add_outputs();
     describe(output, to);
-    if (typed_outputs) append_contents(output, *to.mutable_contents());
+    if (typed_outputs && !output.part) append_contents(output, *to.mutable_contents());
   }
   EncodedResponse encoded;
   const auto add = [&encoded](grpc::Slice slice) {
@@ -79,15 +92,16 @@ EncodedResponse encode(const std::shared_ptr<InferResponse>& response, bool type
   };
   add(grpc::Slice(message.SerializeAsString()));
   if (typed_outputs) return encoded;
-  for (NamedTensor& output : response->outputs) {
-    const size_t bytes = output.tensor.bytes();
+  for (OutputTensor& output : response->outputs) {
+    // What is in shared memory has an empty entry: clients count them.
+    const size_t bytes = output.part ? 0 : output.tensor.bytes();
     add(field_head(Messages::kRawOutputContentsFieldNumber, bytes));
     if (bytes == 0) continue;
     void* data = session::value_of(output.tensor.cpu());
     add(grpc::Slice(
         data, bytes,
-        [](void* owner) { delete static_cast<std::shared_ptr<InferResponse>*>(owner); },
-        new std::shared_ptr<InferResponse>(response)));
+        [](void* owner) { delete static_cast<std::shared_ptr<OutputResponse>*>(owner); },
+        new std::shared_ptr<OutputResponse>(response)));
   }
   return encoded;
 }
@@ -101,11 +115,11 @@ grpc::ByteBuffer EncodedResponse::stream_message() const {
   return {all.data(), all.size()};
 }
 
-std::variant<EncodedResponse, RequestError> encode_response(InferResponse response,
+std::variant<EncodedResponse, RequestError> encode_response(OutputResponse response,
                                                             bool typed_outputs) {
   const auto model = response.model;
   try {
-    auto encoded = encode(std::make_shared<InferResponse>(std::move(response)), typed_outputs);
+    auto encoded = encode(std::make_shared<OutputResponse>(std::move(response)), typed_outputs);
     // A stream's message is a few bytes longer.
     if (constexpr size_t kMax = std::numeric_limits<int32_t>::max() - 64; encoded.bytes > kMax) {
       throw Error{
@@ -121,7 +135,7 @@ std::variant<EncodedResponse, RequestError> encode_response(InferResponse respon
 
 grpc::ByteBuffer stream_error(const std::string& text, const std::string& id) {
   inference::ModelStreamInferResponse message;
-  message.set_error_message(text);
+  message.set_error_message(short_text(text));
   message.mutable_infer_response()->set_id(id);
   const grpc::Slice slice(message.SerializeAsString());
   return {&slice, 1};

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/model.h"
+#include "model/requested_tensors.h"
 
 namespace tenon::server {
 
@@ -21,9 +21,10 @@ struct EncodedResponse {
   grpc::ByteBuffer stream_message() const;
 };
 
-/// Raw outputs are not copied: the slices own the response's tensors. An error for typed outputs of
+/// Raw outputs are not copied: the slices own the response's tensors. Those in shared memory are
+/// only named. An error for typed outputs of
 /// types that have no field, and for more bytes than a message holds.
-std::variant<EncodedResponse, RequestError> encode_response(InferResponse response,
+std::variant<EncodedResponse, RequestError> encode_response(OutputResponse response,
                                                             bool typed_outputs);
 
 /// A ModelStreamInferResponse.

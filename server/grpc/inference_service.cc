@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "extensions.h"
 #include "infer_calls.h"
 #include "inference.grpc.pb.h"
 #include "model_messages.h"
@@ -51,8 +52,16 @@ using RepositoryCalls =
 template <class Base>
 using SettingCalls =
     Protocol::WithCallbackMethod_TraceSetting<Protocol::WithCallbackMethod_LogSettings<Base>>;
-using ServiceBase =
-    HealthCalls<MetadataCalls<RawInferCalls<RepositoryCalls<SettingCalls<Protocol::Service>>>>>;
+template <class Base>
+using SystemMemoryCalls = Protocol::WithCallbackMethod_SystemSharedMemoryStatus<
+    Protocol::WithCallbackMethod_SystemSharedMemoryRegister<
+        Protocol::WithCallbackMethod_SystemSharedMemoryUnregister<Base>>>;
+template <class Base>
+using CudaMemoryCalls = Protocol::WithCallbackMethod_CudaSharedMemoryStatus<
+    Protocol::WithCallbackMethod_CudaSharedMemoryRegister<
+        Protocol::WithCallbackMethod_CudaSharedMemoryUnregister<Base>>>;
+using ServiceBase = HealthCalls<MetadataCalls<RawInferCalls<
+    RepositoryCalls<SettingCalls<SystemMemoryCalls<CudaMemoryCalls<Protocol::Service>>>>>>>;
 
 class InferenceService final : public ServiceBase {
  public:
@@ -60,7 +69,7 @@ class InferenceService final : public ServiceBase {
       : models_(models),
         options_(options),
         expected_("Bearer " + options.token),
-        limits_{options.max_tensors, options.max_stream_requests} {}
+        limits_{options.max_tensors, options.max_stream_requests, options.memory} {}
 
   Reactor* ServerLive(Context* context, const inference::ServerLiveRequest*,
                       inference::ServerLiveResponse* response) override {
@@ -91,8 +100,7 @@ class InferenceService final : public ServiceBase {
     return answer(context, [&] {
       response->set_name("tenon");
       response->set_version(options_.version);
-      for (const char* extension : {"binary_tensor_data", "model_configuration", "model_repository",
-                                    "schedule_policy", "statistics"}) {
+      for (const std::string& extension : extensions(options_.memory != nullptr)) {
         response->add_extensions(extension);
       }
       return Status::OK;
@@ -160,6 +168,55 @@ class InferenceService final : public ServiceBase {
     return answer(context, [] { return unsupported("LogSettings"); });
   }
 
+  Reactor* SystemSharedMemoryStatus(
+      Context* context, const inference::SystemSharedMemoryStatusRequest* request,
+      inference::SystemSharedMemoryStatusResponse* response) override {
+    return answer_of_memory(context, [&](SharedMemory& memory) -> std::optional<RequestError> {
+      auto found = memory.regions(request->name());
+      if (auto* error = std::get_if<RequestError>(&found)) return std::move(*error);
+      for (const SharedMemoryRegion& region : std::get<0>(found)) {
+        auto& to = (*response->mutable_regions())[region.name];
+        to.set_name(region.name);
+        to.set_key(region.key);
+        to.set_offset(region.offset);
+        to.set_byte_size(region.bytes);
+      }
+      return std::nullopt;
+    });
+  }
+
+  Reactor* SystemSharedMemoryRegister(Context* context,
+                                      const inference::SystemSharedMemoryRegisterRequest* request,
+                                      inference::SystemSharedMemoryRegisterResponse*) override {
+    return answer_of_memory(context, [&](SharedMemory& memory) {
+      return memory.add({request->name(), request->key(), request->offset(), request->byte_size()});
+    });
+  }
+
+  Reactor* SystemSharedMemoryUnregister(
+      Context* context, const inference::SystemSharedMemoryUnregisterRequest* request,
+      inference::SystemSharedMemoryUnregisterResponse*) override {
+    return answer_of_memory(context,
+                            [&](SharedMemory& memory) { return memory.remove(request->name()); });
+  }
+
+  Reactor* CudaSharedMemoryStatus(Context* context, const inference::CudaSharedMemoryStatusRequest*,
+                                  inference::CudaSharedMemoryStatusResponse*) override {
+    return answer(context, [] { return unsupported("CUDA shared memory"); });
+  }
+
+  Reactor* CudaSharedMemoryRegister(Context* context,
+                                    const inference::CudaSharedMemoryRegisterRequest*,
+                                    inference::CudaSharedMemoryRegisterResponse*) override {
+    return answer(context, [] { return unsupported("CUDA shared memory"); });
+  }
+
+  Reactor* CudaSharedMemoryUnregister(Context* context,
+                                      const inference::CudaSharedMemoryUnregisterRequest*,
+                                      inference::CudaSharedMemoryUnregisterResponse*) override {
+    return answer(context, [] { return unsupported("CUDA shared memory"); });
+  }
+
   Reactor* ModelInfer(Context* context, const grpc::ByteBuffer* request,
                       grpc::ByteBuffer* response) override {
     if (const Status status = authorize(*context); !status.ok()) return finished(context, status);
@@ -198,6 +255,14 @@ class InferenceService final : public ServiceBase {
   template <class Work> Reactor* answer(Context* context, Work work) const {
     const Status status = authorize(*context);
     return finished(context, status.ok() ? work() : status);
+  }
+
+  template <class Work> Reactor* answer_of_memory(Context* context, Work work) const {
+    return answer(context, [&] {
+      const std::optional<RequestError> error =
+          options_.memory == nullptr ? no_shared_memory() : work(*options_.memory);
+      return error ? status_of(*error) : Status::OK;
+    });
   }
 
   // Why there is no such model.

@@ -10,6 +10,7 @@
 
 #include "guard.h"
 #include "model/datatype.h"
+#include "model/request_limits.h"
 #include "model/tensor_memory.h"
 
 namespace tenon::server {
@@ -34,6 +35,34 @@ int64_t integer_of(const element& value, const std::string& where) {
   if (value.get(number) != simdjson::SUCCESS)
     throw Error{where + ": expected a whole number of 64 bits"};
   return number;
+}
+
+int64_t integer_of(const element& value, const std::string& where, int64_t max) {
+  const int64_t number = integer_of(value, where);
+  if (number < 0 || number > max)
+    throw Error{where + ": expected 0 to " + std::to_string(max) + ", found "
+                + std::to_string(number)};
+  return number;
+}
+
+size_t size_of(const element& value, const std::string& where) {
+  return static_cast<size_t>(integer_of(value, where, std::numeric_limits<int64_t>::max()));
+}
+
+// Takes what says where in shared memory a tensor is; false for other parameters.
+bool take_part(std::optional<RegionPart>& part, const std::string& key, const element& value,
+               const std::string& where) {
+  if (!key.starts_with("shared_memory_")) return false;
+  if (!part) part.emplace();
+  if (key == "shared_memory_region")
+    part->region = text_of(value, where);
+  else if (key == "shared_memory_offset")
+    part->offset = size_of(value, where);
+  else if (key == "shared_memory_byte_size")
+    part->bytes = size_of(value, where);
+  else
+    throw Error{where + ": there is no such parameter"};
+  return true;
 }
 
 bool flag_of(const element& value, const std::string& where) {
@@ -181,8 +210,9 @@ class Parser {
                      take_parameter(parsed, key, value, where);
                    });
     each_object(fields, "inputs", limits_.max_tensors, [&](const object& input, std::string name) {
-      const std::string where = "input '" + printable(name) + "': ";
-      parsed.request.inputs.push_back({std::move(name), input_of(input, where)});
+      auto read = input_of(input, name);
+      if (read.part) parsed.wanted.inputs[parsed.request.inputs.size()] = *std::move(read.part);
+      parsed.request.inputs.push_back({std::move(name), std::move(read.tensor)});
     });
     each_object(fields, "outputs", limits_.max_tensors,
                 [&](const object& output, std::string name) {
@@ -197,23 +227,12 @@ class Parser {
  private:
   static void take_parameter(JsonInferRequest& to, const std::string& key, const element& value,
                              const std::string& where) {
-    constexpr int64_t kHour = 3'600'000'000;
     if (key == "binary_data_output") {
       to.format.is_binary = flag_of(value, where);
     } else if (key == "timeout") {
-      const int64_t microseconds = integer_of(value, where);
-      if (microseconds < 0 || microseconds > kHour)
-        throw Error{where + ": expected 0 to " + std::to_string(kHour) + " microseconds, found "
-                    + std::to_string(microseconds)};
-      if (microseconds > 0)
-        to.request.deadline = Clock::now() + std::chrono::microseconds(microseconds);
+      set_timeout(to.request, integer_of(value, where, kMaxTimeout));
     } else if (key == "priority") {
-      // 1 is the first to go; 0, the default, goes before all.
-      const int64_t priority = integer_of(value, where);
-      if (priority < 0 || priority > 1 << 20)
-        throw Error{where + ": expected 0 to " + std::to_string(1 << 20) + ", found "
-                    + std::to_string(priority)};
-      to.request.priority = -static_cast<int>(priority);
+      set_priority(to.request, integer_of(value, where, kMaxPriority));
     } else if (key == "sequence_id") {
       uint64_t number = 0;
       if (value.get(number) == simdjson::SUCCESS)
@@ -227,18 +246,20 @@ class Parser {
     }
   }
 
-  void take_output(JsonInferRequest& to, const object& output, std::string name) const {
+  static void take_output(JsonInferRequest& to, const object& output, std::string name) {
     const std::string where = "output '" + printable(name) + "': ";
     bool is_binary = to.format.is_binary;
+    RequestedOutput wanted;
     each_parameter(output, where,
                    [&](const std::string& key, const element& value, const std::string& at) {
+                     if (take_part(wanted.part, key, value, at)) return;
                      if (key == "binary_data") is_binary = flag_of(value, at);
-                     if (key == "classification" && integer_of(value, at) > 0)
-                       throw Error{at + ": not supported yet"};
-                     if (key.starts_with("shared_memory_")) throw Error{at + ": not supported yet"};
+                     if (key == "classification") wanted.classes = size_of(value, at);
                    });
     if (is_binary) to.format.binary.insert(name);
     to.format.named.insert(name);
+    if (wanted.classes > 0 || wanted.part)
+      to.wanted.outputs.insert_or_assign(name, std::move(wanted));
     to.request.outputs.push_back(std::move(name));
   }
 
@@ -248,10 +269,7 @@ class Parser {
       throw Error{where + "shape: expected an array"};
     Shape shape;
     for (const element& extent : extents) {
-      const int64_t number = integer_of(extent, where + "shape");
-      if (number < 0)
-        throw Error{where + "shape: expected 0 or more, found " + std::to_string(number)};
-      shape.push_back(number);
+      shape.push_back(integer_of(extent, where + "shape"));
       if (shape.size() > nvinfer1::Dims::MAX_DIMS)
         throw Error{where + "shape: expected at most " + std::to_string(nvinfer1::Dims::MAX_DIMS)
                     + " extents"};
@@ -259,16 +277,14 @@ class Parser {
     return shape;
   }
 
-  // Bytes of a tensor; it is compared with what came before memory is made.
-  static size_t bytes_of(const Shape& shape, DataType type, const std::string& where) {
-    size_t bytes = session::element_size(type);
-    for (const int64_t extent : shape)
-      if (__builtin_mul_overflow(bytes, static_cast<size_t>(extent), &bytes))
-        throw Error{where + "shape: " + session::shape_text(shape) + " is larger than memory"};
-    return bytes;
-  }
+  // The tensor has no memory where its elements are in shared memory.
+  struct Input {
+    Tensor tensor;
+    std::optional<RegionPart> part;
+  };
 
-  Tensor input_of(const object& input, const std::string& where) {
+  Input input_of(const object& input, const std::string& input_name) {
+    const std::string where = "input '" + printable(input_name) + "': ";
     element datatype;
     if (input["datatype"].get(datatype) != simdjson::SUCCESS)
       throw Error{where + "has no datatype"};
@@ -278,23 +294,36 @@ class Parser {
     const Shape shape = shape_of(input, where);
     const size_t bytes = bytes_of(shape, *type, where);
     std::optional<size_t> binary;
+    std::optional<RegionPart> part;
     each_parameter(input, where,
                    [&](const std::string& key, const element& value, const std::string& at) {
-                     if (key.starts_with("shared_memory_")) throw Error{at + ": not supported yet"};
-                     if (key != "binary_data_size") return;
-                     const int64_t size = integer_of(value, at);
-                     if (size < 0 || static_cast<size_t>(size) != bytes)
+                     if (take_part(part, key, value, at) || key != "binary_data_size") return;
+                     binary = size_of(value, at);
+                     if (*binary != bytes)
                        throw Error{at + ": expected the " + std::to_string(bytes) + " bytes of "
                                    + session::shape_text(shape) + " " + name + ", found "
-                                   + std::to_string(size)};
-                     binary = bytes;
+                                   + std::to_string(*binary)};
                    });
     element data;
     const bool has_data = input["data"].get(data) == simdjson::SUCCESS;
-    if (has_data == binary.has_value())
-      throw Error{where + (has_data ? "has both data and binary_data_size" : "has no data")};
-    return has_data ? tensor_of(data, shape, *type, bytes, where + "data")
-                    : tensor_in_body(shape, *type, bytes, where);
+    if (has_data + binary.has_value() + part.has_value() != 1)
+      throw Error{where
+                  + (has_data || binary ? "expected only one of data, binary_data_size and "
+                                          "shared_memory_region"
+                                        : "has no data")};
+    if (part) return {Tensor(shape, *type), std::move(part)};
+    return {has_data ? tensor_of(data, shape, *type, bytes, where + "data")
+                     : tensor_in_body(shape, *type, bytes, where),
+            {}};
+  }
+
+  // It is compared with what came before memory is made.
+  static size_t bytes_of(const Shape& shape, DataType type, const std::string& where) {
+    try {
+      return tensor_bytes(shape, type);
+    } catch (const Error& cause) {
+      throw Error{where + cause.text};
+    }
   }
 
   Tensor tensor_of(const element& data, const Shape& shape, DataType type, size_t bytes,
@@ -328,68 +357,6 @@ class Parser {
   JsonLimits limits_;
 };
 
-template <class T> void append_numbers(std::string& text, const T* values, size_t count) {
-  char number[32];
-  for (size_t i = 0; i < count; ++i) {
-    if (i > 0) text += ',';
-    if constexpr (std::is_same_v<T, bool>) {
-      text += values[i] ? "true" : "false";
-    } else {
-      if constexpr (std::is_floating_point_v<T>)
-        if (!std::isfinite(values[i]))
-          throw Error{"element " + std::to_string(i)
-                      + " is no finite number, which JSON does not have: ask for binary_data"};
-      text.append(number, std::to_chars(number, number + sizeof number, values[i]).ptr);
-    }
-  }
-}
-
-void append_data(std::string& text, Tensor& tensor) {
-  const auto count = static_cast<size_t>(tensor.numel());
-  const auto append = [&]<class T>(T) {
-    append_numbers(text, static_cast<const T*>(value_of(tensor.cpu())), count);
-  };
-  switch (tensor.type()) {
-    case DataType::kFLOAT:
-      return append(float());
-    case DataType::kINT8:
-      return append(int8_t());
-    case DataType::kUINT8:
-      return append(uint8_t());
-    case DataType::kINT32:
-      return append(int32_t());
-    case DataType::kINT64:
-      return append(int64_t());
-    case DataType::kBOOL:
-      return append(bool());
-    default:
-      throw Error{std::string(datatype_name(tensor.type()))
-                  + " is only sent as binary data: ask for binary_data"};
-  }
-}
-
-void append_output(RestResponse& to, NamedTensor output, bool is_binary) {
-  std::string& text = to.text;
-  text += R"({"name":)" + json_string(output.name) + R"(,"datatype":")";
-  text += datatype_name(output.tensor.type());
-  text += R"(","shape":[)";
-  append_numbers(text, output.tensor.shape().data(), output.tensor.shape().size());
-  text += ']';
-  if (is_binary) {
-    text += R"(,"parameters":{"binary_data_size":)" + std::to_string(output.tensor.bytes()) + "}}";
-    to.has_tensors = true;
-    to.tensors.push_back(std::move(output.tensor));
-    return;
-  }
-  text += R"(,"data":[)";
-  try {
-    append_data(text, output.tensor);
-  } catch (const Error& cause) {
-    throw Error{"output '" + printable(output.name) + "': " + cause.text};
-  }
-  text += "]}";
-}
-
 }  // namespace
 
 bool has_load_parameters(const Body& body) noexcept {
@@ -409,23 +376,6 @@ bool unloads_members(const Body& body) noexcept {
          && fields["parameters"]["unload_dependents"].get(is_so) == simdjson::SUCCESS && is_so;
 }
 
-std::string json_string(std::string_view text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string quoted = "\"";
-  while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    const auto byte = static_cast<unsigned char>(text[0]);
-    if (length == 0)
-      quoted += "\\ufffd";
-    else if (byte < 0x20)
-      (quoted += "\\u00") += {kDigits[byte >> 4], kDigits[byte & 15]};
-    else
-      (quoted += byte == '"' || byte == '\\' ? "\\" : "") += text.substr(0, length);
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return quoted + '"';
-}
-
 Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
                                              const std::string& json_length,
                                              const JsonLimits& limits) noexcept {
@@ -440,24 +390,6 @@ Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
                     + printable(json_length) + "'"};
     }
     return Parser(body, json, limits).parse();
-  });
-}
-
-Result<RestResponse> infer_response(InferResponse response, const OutputFormat& format) noexcept {
-  return session::guard([&] {
-    RestResponse made;
-    made.text = R"({"model_name":)" + json_string(response.model) + R"(,"model_version":)"
-                + json_string(response.version);
-    if (!response.id.empty()) made.text += R"(,"id":)" + json_string(response.id);
-    made.text += R"(,"outputs":[)";
-    for (size_t i = 0; i < response.outputs.size(); ++i) {
-      if (i > 0) made.text += ',';
-      const bool is_binary = format.wants_binary(response.outputs[i].name);
-      append_output(made, std::move(response.outputs[i]), is_binary);
-    }
-    made.text += "]}";
-    if (made.has_tensors) made.content_type = "application/octet-stream";
-    return made;
   });
 }
 

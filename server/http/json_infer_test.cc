@@ -106,7 +106,7 @@ TEST(JsonInfer, WhatIsWrongIsNamed) {
   EXPECT_THAT(error(input_of("FP32", "[1]", R"(["1"])")), HasSubstr(R"(element "1")"));
   EXPECT_THAT(error(input_of("FP32", "[-1]", "[]")), HasSubstr("expected 0 or more"));
   EXPECT_THAT(error(input_of("FP32", "[4611686018427387904,4]", "[]")),
-              HasSubstr("larger than memory"));
+              HasSubstr("do not fit 63 bits"));
   EXPECT_THAT(error(input_of("FP32", "[1000000000]", "[]")), HasSubstr("fewer elements"));
   EXPECT_THAT(error(input_of("FP32", "[1,1,1,1,1,1,1,1,1]", "[1]")), HasSubstr("at most 8"));
   EXPECT_THAT(error(R"({"parameters":{"timeout":-1}})"), HasSubstr("timeout"));
@@ -121,40 +121,48 @@ TEST(JsonInfer, WhatIsWrongIsNamed) {
               HasSubstr("7 bytes are left"));
 }
 
+TEST(JsonInfer, WhatIsWantedOfOutputsIsRead) {
+  const auto parsed = parse(R"({"outputs":[
+    {"name":"a","parameters":{"classification":3,"binary_data":true}},
+    {"name":"b","parameters":{"shared_memory_region":"r","shared_memory_offset":8,
+                              "shared_memory_byte_size":16}},
+    {"name":"c","parameters":{"classification":0}}]})");
+  ASSERT_TRUE(parsed) << parsed.error();
+  EXPECT_THAT(parsed->request.outputs, ElementsAre("a", "b", "c"));
+  ASSERT_EQ(parsed->wanted.outputs.size(), 2u);
+  EXPECT_EQ(parsed->wanted.outputs.at("a").classes, 3u);
+  EXPECT_FALSE(parsed->wanted.outputs.at("a").part);
+  EXPECT_EQ(parsed->wanted.outputs.at("b").part->region, "r");
+  EXPECT_EQ(parsed->wanted.outputs.at("b").part->offset, 8u);
+  EXPECT_EQ(parsed->wanted.outputs.at("b").part->bytes, 16u);
+}
+
+TEST(JsonInfer, InputsInSharedMemoryAreOnlyNamed) {
+  const std::string head = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[2,3],)";
+  const std::string part =
+      R"("parameters":{"shared_memory_region":"r","shared_memory_byte_size":24})";
+  const auto parsed = parse(head + part + "}]}");
+  ASSERT_TRUE(parsed) << parsed.error();
+  EXPECT_EQ(parsed->request.inputs[0].tensor.shape(), (Shape{2, 3}));
+  EXPECT_EQ(parsed->request.inputs[0].tensor.memory(), nullptr);
+  const RegionPart& found = parsed->wanted.inputs.at(0);
+  EXPECT_EQ(found.region, "r");
+  EXPECT_EQ(found.offset, 0u);
+  EXPECT_EQ(found.bytes, 24u);
+  EXPECT_THAT(parse(head + part + R"(,"data":[1,2,3,4,5,6]}]})").error(),
+              HasSubstr("only one of data, binary_data_size and shared_memory_region"));
+  EXPECT_THAT(parse(head + R"("parameters":{"shared_memory_offset":-1}}]})").error(),
+              HasSubstr("expected 0 to"));
+  EXPECT_THAT(parse(head + R"("parameters":{"shared_memory_key":"r"}}]})").error(),
+              HasSubstr("no such parameter"));
+}
+
 TEST(JsonInfer, TooManyTensorsAreRefused) {
   std::string text = R"({"inputs":[)";
   for (int i = 0; i < 300; ++i)
     text +=
         (i > 0 ? "," : "") + std::string(R"({"name":"x","shape":[0],"datatype":"FP32","data":[]})");
   EXPECT_THAT(parse(text + "]}").error(), HasSubstr("at most 256"));
-}
-
-InferResponse response_of(std::vector<float> elements) {
-  InferResponse response{"m\"", "3", "id", {}};
-  Tensor tensor(Shape{static_cast<int64_t>(elements.size())});
-  std::memcpy(*tensor.cpu(), elements.data(), elements.size() * sizeof(float));
-  response.outputs.push_back({"y\n", std::move(tensor)});
-  return response;
-}
-
-TEST(JsonInfer, ResponsesAreShortestNumbersOrBytes) {
-  OutputFormat format;
-  const auto json = infer_response(response_of({0.1F, -2, 3e30F}), format);
-  ASSERT_TRUE(json) << json.error();
-  EXPECT_EQ(json->text,
-            R"({"model_name":"m\"","model_version":"3","id":"id","outputs":[)"
-            R"({"name":"y\u000a","datatype":"FP32","shape":[3],"data":[0.1,-2,3e+30]}]})");
-  format.is_binary = true;
-  const auto binary = infer_response(response_of({NAN}), format);
-  ASSERT_TRUE(binary) << binary.error();
-  EXPECT_THAT(binary->text, HasSubstr(R"("parameters":{"binary_data_size":4})"));
-  EXPECT_EQ(binary->tensors.size(), 1u);
-  EXPECT_THAT(infer_response(response_of({1, INFINITY}), {}).error(),
-              HasSubstr("element 1 is no finite number"));
-}
-
-TEST(JsonInfer, StringsAreEscaped) {
-  EXPECT_EQ(json_string("a\"\\\x01\xff\xc3\xa9"), "\"a\\\"\\\\\\u0001\\ufffd\xc3\xa9\"");
 }
 
 TEST(Datatypes, HaveNamesBothWays) {

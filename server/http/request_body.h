@@ -24,8 +24,7 @@ struct RequestBody {
       error = {};
     }
 
-    template <class Buffers>
-    size_t put(const Buffers& buffers, boost::system::error_code& error) {
+    template <class Buffers> size_t put(const Buffers& buffers, boost::system::error_code& error) {
       const size_t bytes = boost::beast::buffer_bytes(buffers);
       try {
         make_room(body_.size() + bytes + kPadding);

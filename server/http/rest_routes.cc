@@ -5,7 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "extensions.h"
 #include "model/datatype.h"
+#include "shared_memory_routes.h"
+#include "short_text.h"
 #include "statistics_json.h"
 
 namespace tenon::server {
@@ -59,44 +62,28 @@ int status_of(Failure failure) {
   return 500;
 }
 
-RestResponse json_response(std::string text) {
-  RestResponse response;
-  response.text = std::move(text);
-  return response;
+using Json = nlohmann::ordered_json;
+
+Json tensors_json(const std::vector<TensorMetadata>& tensors) {
+  Json items = Json::array();
+  for (const TensorMetadata& tensor : tensors)
+    items.push_back(
+        {{"name", tensor.name}, {"datatype", datatype_name(tensor.type)}, {"shape", tensor.shape}});
+  return items;
 }
 
-std::string json_list(const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
-  return text + "]";
-}
-
-std::string tensors_json(const std::vector<TensorMetadata>& tensors) {
-  std::vector<std::string> items;
-  for (const TensorMetadata& tensor : tensors) {
-    std::vector<std::string> extents;
-    for (const int64_t extent : tensor.shape) extents.push_back(std::to_string(extent));
-    items.push_back(R"({"name":)" + json_string(tensor.name) + R"(,"datatype":")"
-                    + std::string(datatype_name(tensor.type)) + R"(","shape":)" + json_list(extents)
-                    + "}");
-  }
-  return json_list(items);
-}
-
-std::string metadata_json(const Model& model, const std::vector<std::string>& versions) {
+Json metadata_json(const Model& model, const std::vector<std::string>& versions) {
   const ModelMetadata& metadata = model.metadata();
-  std::vector<std::string> quoted;
-  for (const std::string& version : versions) quoted.push_back(json_string(version));
-  return R"({"name":)" + json_string(metadata.name) + R"(,"versions":)" + json_list(quoted)
-         + R"(,"platform":)" + json_string(metadata.platform) + R"(,"inputs":)"
-         + tensors_json(metadata.inputs) + R"(,"outputs":)" + tensors_json(metadata.outputs) + "}";
+  return {{"name", metadata.name},
+          {"versions", versions},
+          {"platform", metadata.platform},
+          {"inputs", tensors_json(metadata.inputs)},
+          {"outputs", tensors_json(metadata.outputs)}};
 }
 
-const std::string kVersion = TENON_VERSION;
-
-std::string server_json() {
-  return R"({"name":"tenon","version":)" + json_string(kVersion)
-         + R"(,"extensions":["binary_tensor_data","model_repository","statistics"]})";
+Json server_json(bool has_shared_memory) {
+  return {
+      {"name", "tenon"}, {"version", TENON_VERSION}, {"extensions", extensions(has_shared_memory)}};
 }
 
 RestResponse not_found(const std::string& target) {
@@ -105,11 +92,14 @@ RestResponse not_found(const std::string& target) {
 
 }  // namespace
 
+RestResponse json_response(const Json& value) {
+  RestResponse response;
+  response.text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response;
+}
+
 RestResponse error_response(int status, const std::string& text) {
-  // Names and elements of requests may be of any length.
-  constexpr size_t kLongest = 1000;
-  const std::string shown = text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
-  RestResponse response = json_response(R"({"error":)" + json_string(shown) + "}");
+  RestResponse response = json_response({{"error", short_text(text)}});
   response.status = status;
   response.may_retry = status == 429 || status == 503;
   return response;
@@ -125,12 +115,13 @@ bool RestRoutes::is_slow(const RestRequest& request) {
 }
 
 RestResponse RestRoutes::index_response() {
-  std::vector<std::string> items;
+  Json items = Json::array();
   for (const ModelStatus& model : models_.index())
-    items.push_back(R"({"name":)" + json_string(model.name) + R"(,"version":)"
-                    + json_string(model.version) + R"(,"state":")" + name_of(model.state)
-                    + R"(","reason":)" + json_string(model.reason) + "}");
-  return json_response(json_list(items));
+    items.push_back({{"name", model.name},
+                     {"version", model.version},
+                     {"state", name_of(model.state)},
+                     {"reason", model.reason}});
+  return json_response(items);
 }
 
 // /v2/repository/index, /v2/repository/models/NAME/load
@@ -148,11 +139,11 @@ RestResponse RestRoutes::repository_response(const RestRequest& request,
         400, "parameters of load: a model is what its folder says; others are not supported yet");
   const Result<void> done =
       is_load ? models_.load(path[3]) : models_.unload(path[3], unloads_members(*request.body));
-  return done ? json_response("{}") : error_response(400, done.error());
+  return done ? json_response(Json::object()) : error_response(400, done.error());
 }
 
 RestResponse RestRoutes::statistics_response(const std::string& name, const std::string& version) {
-  std::vector<std::string> items;
+  Json items = Json::array();
   for (const auto& model : loaded_models(models_, name, version))
     items.push_back(statistics_json(*model));
   if (items.empty() && !name.empty()) {
@@ -161,7 +152,7 @@ RestResponse RestRoutes::statistics_response(const std::string& name, const std:
     if (const auto* const error = std::get_if<RequestError>(&found)) return error_response(*error);
     items.push_back(statistics_json(*std::get<std::shared_ptr<Model>>(found)));
   }
-  return json_response(R"({"model_stats":)" + json_list(items) + "}");
+  return json_response({{"model_stats", std::move(items)}});
 }
 
 // /v2/models/NAME[/versions/VERSION][/ready|/stats|/config]
@@ -182,13 +173,12 @@ RestResponse RestRoutes::model_response(const RestRequest& request,
   }
   const Model& model = *std::get<std::shared_ptr<Model>>(found);
   if (what.empty()) return json_response(metadata_json(model, models_.versions(name)));
-  if (what == "ready")
-    return json_response(R"({"name":)" + json_string(name) + R"(,"ready":true})");
+  if (what == "ready") return json_response({{"name", name}, {"ready", true}});
   if (what == "config")
     return json_response(
-        R"({"name":)" + json_string(name) + R"(,"platform":)"
-        + json_string(model.metadata().platform) + R"(,"max_batch_size":)"
-        + std::to_string(model.metadata().max_batch > 1 ? model.metadata().max_batch : 0) + "}");
+        {{"name", name},
+         {"platform", model.metadata().platform},
+         {"max_batch_size", model.metadata().max_batch > 1 ? model.metadata().max_batch : 0}});
   return not_found(request.target);
 }
 
@@ -199,15 +189,18 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
     if (!is_post) return error_response(405, "expected POST, found " + printable(request.method));
     return repository_response(request, path);
   }
+  if (path.size() >= 2 && path[0] == "v2" && path[1].ends_with("sharedmemory"))
+    return shared_memory_response(options_.memory, request, path);
   if (request.method != "GET" && request.method != "HEAD")
     return error_response(405, "expected GET, found " + printable(request.method));
-  if (path.size() == 1 && path[0] == "v2") return json_response(server_json());
+  if (path.size() == 1 && path[0] == "v2")
+    return return json_response(server_json(options_.memory != nullptr));
   if (path.size() == 3 && path[0] == "v2" && path[1] == "health") {
-    if (path[2] == "live") return json_response(R"({"live":true})");
+    if (path[2] == "live") return json_response({{"live", true}});
     if (path[2] == "ready") {
-      RestResponse response =
-          json_response(models_.is_ready() ? R"({"ready":true})" : R"({"ready":false})");
-      if (!models_.is_ready()) response.status = 503;
+      const bool is_ready = models_.is_ready();
+      RestResponse response = json_response({{"ready", is_ready}});
+      if (!is_ready) response.status = 503;
       return response;
     }
   }
@@ -230,13 +223,20 @@ void RestRoutes::infer(RestRequest request, const std::string& name, const std::
   wanted.stop = request.stop;
   wanted.trace = std::move(request.trace);
   wanted.bytes = request.body->size();
+  if (const auto error = prepare_inputs(parsed->wanted, options_.memory, wanted))
+    return respond(error_response(*error));
   auto model = std::get<std::shared_ptr<Model>>(std::move(found));
   Model& running = *model;
   running.infer(std::move(wanted), [model = std::move(model), format = std::move(parsed->format),
+                                    tensors = std::move(parsed->wanted), memory = options_.memory,
                                     respond = std::move(respond)](InferAnswer answer) {
     if (const auto* const error = std::get_if<RequestError>(&answer))
       return respond(error_response(*error));
-    auto response = infer_response(std::get<InferResponse>(std::move(answer)), format);
+    auto prepared = prepare_outputs(tensors, model->metadata(), memory,
+                                    std::get<InferResponse>(std::move(answer)));
+    if (const auto* const error = std::get_if<RequestError>(&prepared))
+      return respond(error_response(*error));
+    auto response = infer_response(std::get<OutputResponse>(std::move(prepared)), format);
     respond(response ? *std::move(response) : error_response(500, response.error()));
   });
 }

@@ -1,6 +1,7 @@
-// The REST protocol: KServe's version 2 with Triton's extensions for repositories and statistics.
+// The REST protocol: KServe's version 2 with Triton's extensions.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "json_infer.h"
@@ -12,6 +13,7 @@ namespace tenon::server {
 struct RestOptions {
   bool allows_model_control = false;  ///< loading and unloading
   JsonLimits limits;
+  SharedMemory* memory = nullptr;  ///< outlives the routes; null for none
 };
 
 /// Answers what a target of the protocol asks for.
@@ -39,6 +41,7 @@ class RestRoutes {
   const RestOptions options_;
 };
 
+RestResponse json_response(const nlohmann::ordered_json& value);
 /// What the protocol says of an error: its status, and {"error": text}.
 RestResponse error_response(int status, const std::string& text);
 RestResponse error_response(const RequestError& error);

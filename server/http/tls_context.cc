@@ -10,8 +10,8 @@ using boost::system::error_code;
 
 void check(const error_code& error, const char* what, const std::string& path) {
   if (error)
-    throw Error{"the " + std::string(what) + ", " + printable(path) + ", does not serve: "
-                + error.message()};
+    throw Error{"the " + std::string(what) + ", " + printable(path)
+                + ", does not serve: " + error.message()};
 }
 
 }  // namespace
@@ -22,8 +22,8 @@ std::unique_ptr<ssl::context> make_tls_context(const TlsFiles& files) {
   auto context = std::make_unique<ssl::context>(ssl::context::tls_server);
   SSL_CTX* const native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_options(native, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION
-                                  | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_options(
+      native, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   // Sessions would be kept for clients that ask for them; each connection has a handshake instead.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET);

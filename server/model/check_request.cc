@@ -59,6 +59,13 @@ void check_declared(const ModelConfig& config, const ModelMetadata& metadata) {
   }
 }
 
+void take_labels(const ModelConfig& config, ModelMetadata& metadata) {
+  for (const ModelConfig::DeclaredTensor& declared : config.tensors) {
+    const auto found = std::ranges::find(metadata.outputs, declared.name, &TensorMetadata::name);
+    if (!declared.is_input && found != metadata.outputs.end()) found->labels = declared.labels;
+  }
+}
+
 bool shapes_agree(const Shape& a, const Shape& b) {
   return std::ranges::equal(
       a, b, [](int64_t one, int64_t other) { return one == other || one < 0 || other < 0; });

@@ -18,6 +18,9 @@ void check_request(const ModelMetadata& metadata, const InferRequest& request,
 /// datatype.
 void check_declared(const ModelConfig& config, const ModelMetadata& metadata);
 
+/// Gives outputs the labels that the configuration has for them.
+void take_labels(const ModelConfig& config, ModelMetadata& metadata);
+
 /// Whether a tensor may have both shapes, where -1 is any extent.
 bool shapes_agree(const Shape& a, const Shape& b);
 

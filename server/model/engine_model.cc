@@ -118,6 +118,7 @@ PipelineParts engine_parts(const nvinfer1::ICudaEngine& engine, const std::strin
       parts.ranges.push_back({session::to_shape(tensor.min), session::to_shape(tensor.max)});
   }
   check_declared(config, metadata);
+  take_labels(config, metadata);
   metadata.max_batch = max_batch_of(config, tensors);
   return parts;
 }

@@ -114,7 +114,8 @@ class GraphMaker {
   // What the configuration says of a tensor, and for the rest what the other side is.
   TensorMetadata described(const ModelConfig::DeclaredTensor& declared,
                            const TensorMetadata& other) const {
-    TensorMetadata tensor{declared.name, other.type, other.shape};
+    TensorMetadata tensor{declared.name, other.type, other.shape,
+                          declared.labels.empty() ? other.labels : declared.labels};
     if (!declared.datatype.empty()) {
       const auto type = datatype_of(declared.datatype);
       if (!type)

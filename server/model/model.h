@@ -79,7 +79,8 @@ using Receive = std::function<void(InferAnswer)>;
 struct TensorMetadata {
   std::string name;
   DataType type = DataType::kFLOAT;
-  Shape shape;  ///< -1 for extents that vary
+  Shape shape;                           ///< -1 for extents that vary
+  std::vector<std::string> labels = {};  ///< of an output's classes, by their index; may be fewer
 };
 
 struct ModelMetadata {

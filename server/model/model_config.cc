@@ -119,9 +119,14 @@ DataType tensor_type(DataTypeMessage type, const std::string& where) {
 }
 
 void take_tensors(const pb::RepeatedPtrField<TensorMessage>& from, bool is_input, ModelConfig& to) {
-  for (const TensorMessage& tensor : from)
+  for (const TensorMessage& tensor : from) {
+    if (tensor.label_filename().find('/') != std::string::npos)
+      throw Error{"label_filename: expected a name without '/', found '"
+                  + printable(tensor.label_filename()) + "'"};
     to.tensors.push_back({is_input, tensor.name(), datatype_text(tensor.data_type()),
-                          Shape(tensor.dims().begin(), tensor.dims().end())});
+                          Shape(tensor.dims().begin(), tensor.dims().end()),
+                          tensor.label_filename()});
+  }
 }
 
 void take_steps(const EnsembleMessage& from, ModelConfig& to) {

@@ -78,6 +78,8 @@ struct ModelConfig {
     bool is_input = true;
     std::string name, datatype;  ///< "FP32"; empty where the file does not say
     Shape dims;                  ///< without the axis of the batch; empty where it does not say
+    std::string label_file;      ///< in the model's folder: a line for each class; may be empty
+    std::vector<std::string> labels = {};  ///< its lines; set by who reads it
   };
   std::vector<DeclaredTensor> tensors;
 

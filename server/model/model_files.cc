@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "guard.h"
 #include "read_file.h"
@@ -34,6 +35,22 @@ void keep_wanted(const ModelConfig& config, std::map<int64_t, std::string>& vers
   }
 }
 
+// A label of each class, by index.
+std::vector<std::string> read_labels(const fs::path& path) {
+  constexpr size_t kMost = size_t{1} << 24;
+  if (std::error_code error; fs::file_size(path, error) > kMost && !error)
+    throw Error{printable(path.string()) + ": expected labels of at most " + std::to_string(kMost)
+                + " bytes"};
+  const auto bytes = session::read_file(path);
+  std::istringstream lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::vector<std::string> labels;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    labels.push_back(printable(line));
+  }
+  return labels;
+}
+
 }  // namespace
 
 int64_t version_of(const std::string& name) {
@@ -57,6 +74,9 @@ ModelConfig read_config(const ModelFiles& files, const std::string& name) {
       throw Error{printable(path) + ": " + cause.text};
     }
     config.folder = file.parent_path();
+    for (ModelConfig::DeclaredTensor& tensor : config.tensors)
+      if (!tensor.label_file.empty())
+        tensor.labels = read_labels(file.parent_path() / tensor.label_file);
     if (!config.name.empty() && config.name != name)
       throw Error{printable(path) + ": name: expected that of the folder, '" + printable(name)
                   + "', found '" + printable(config.name) + "'"};

@@ -18,6 +18,19 @@ struct OwnedMemory {
 
 }  // namespace
 
+size_t tensor_bytes(const Shape& shape, DataType type) {
+  int64_t bytes = static_cast<int64_t>(session::element_size(type));
+  bool is_empty = false;
+  for (const int64_t extent : shape) {
+    if (extent < 0)
+      throw Error{"the shape has the extent " + std::to_string(extent) + "; expected 0 or more"};
+    is_empty = is_empty || extent == 0;
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes))
+      throw Error{"the bytes of shape " + session::shape_text(shape) + " do not fit 63 bits"};
+  }
+  return is_empty ? 0 : static_cast<size_t>(bytes);
+}
+
 Tensor heap_tensor(Shape shape, DataType type) {
   const size_t bytes = std::max<size_t>(Tensor(shape, type).bytes(), 1);
   const auto memory = std::make_shared<std::vector<std::byte>>(bytes);

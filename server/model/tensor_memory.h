@@ -6,6 +6,10 @@
 
 namespace tenon::server {
 
+/// Of the shape that a client says. Throws Error for negative extents, and for bytes that do not
+/// fit 63 bits, whether or not others are 0.
+size_t tensor_bytes(const Shape& shape, DataType type);
+
 /// Zeros.
 Tensor heap_tensor(Shape shape, DataType type);
 /// The elements at `data`, which `owner` keeps. @pre they are aligned.
