@@ -20,6 +20,7 @@ void add_quantize(CLI::App& app, Logger& logger);
 void add_compare(CLI::App& app, Logger& logger);
 void add_onnx(CLI::App& app, Logger& logger);
 void add_serve(CLI::App& app, Logger& logger);
+void add_load(CLI::App& app, Logger& logger);
 void add_doctor(CLI::App& app, Logger& logger);
 
 }  // namespace tenon::tool
