@@ -6,6 +6,7 @@ import sys
 
 def main():
     """Becomes the program bin/tenon of this package, with the same arguments."""
+    os.environ.setdefault("TENON_PYTHON", sys.executable)  # for `tenon serve --ray`
     program = pathlib.Path(__file__).with_name("bin") / "tenon"
     os.execv(program, [str(program), *sys.argv[1:]])
 

@@ -67,17 +67,20 @@ class Pipeline:
       max_wait=0.005, adaptive=True    seconds that a batch waits for more; adaptive: only while it pays
       max_prepared                     jobs that are pre-processed ahead: twice a batch for each instance
       preprocess_workers=1, postprocess_workers=1
+      batch_key                        a function of what `preprocess` made, whose value jobs of one batch share: the shapes of
+                                       their arrays by default
       ordered=False                    answers come in the order of submission
       ageing=0.1                       seconds that a priority is worth
       model, trace_spans=0             a name for errors and metrics; how much trace_json() and trace_page() show
     """
 
-    def __init__(self, engine, preprocess=None, postprocess=None, *, when_full="wait", batch_sizes=(), **options):
+    def __init__(self, engine, preprocess=None, postprocess=None, *, when_full="wait", batch_sizes=(),
+                 batch_key=None, **options):
         if when_full not in _WHEN_FULL:
             raise ValueError(f"when_full: expected one of {', '.join(map(repr, _WHEN_FULL))}, found {when_full!r}")
         options["when_full"] = _WHEN_FULL[when_full]
         engines = engine if isinstance(engine, (list, tuple)) else [engine]
-        for stage in (*engines, preprocess, postprocess):
+        for stage in (*engines, preprocess, postprocess, batch_key):
             if not (stage is None or callable(stage)):
                 raise TypeError(f"expected a tenon.Engine or functions as stages, found {type(stage).__name__}; "
                                 "tenon.load() makes engines of plans")
@@ -94,7 +97,7 @@ class Pipeline:
         self._pipeline = _native._Pipeline(
             preprocess or (lambda value: value),
             [_run_engine(one, batch_sizes, max_batch) if isinstance(one, Engine) else one for one in engines],
-            postprocess or (lambda value, output: output), _shape_key, options)
+            postprocess or (lambda value, output: output), batch_key or _shape_key, options)
         self._committer = concurrent.futures.ThreadPoolExecutor(1, "tenon.serve")  # starts when run() is used
         self._max_jobs = options.get("max_jobs", 256)
         _pipelines.add(self)
@@ -203,10 +206,15 @@ def _min_batch(engine):
     return max(varying) if varying else min((tensor.min[0] for tensor in inputs), default=1)
 
 
+def engine_batch_sizes(engine, batch_sizes, max_batch):
+    """What batches the engine runs, ascending, as Pipeline's option `batch_sizes` has it."""
+    return _native._batch_sizes(list(batch_sizes), max(_min_batch(engine), 1), max_batch, engine.gpu is None)
+
+
 def _run_engine(engine, batch_sizes, max_batch):
     """A function that runs an engine on a batch."""
     names = [tensor.name for tensor in engine.inputs]
-    sizes = _native._batch_sizes(list(batch_sizes), max(_min_batch(engine), 1), max_batch, engine.gpu is None)
+    sizes = engine_batch_sizes(engine, batch_sizes, max_batch)
 
     def arrays_of(job):
         arrays = tuple(job[name] for name in names) if isinstance(job, dict) else _arrays(job)

@@ -107,7 +107,9 @@ def _engine_of_rows(add_layer, min_batch):
     import tenon
     network = new_network()
     x = network.add_input("x", trt.float32, (-1, 3))
-    network.mark_output(add_layer(network, x).get_output(0))
+    y = add_layer(network, x).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
     config = network.builder.create_builder_config()
     profile = network.builder.create_optimization_profile()
     profile.set_shape("x", (min_batch, 3), (max(min_batch, 2), 3), (4, 3))
