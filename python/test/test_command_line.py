@@ -1,4 +1,5 @@
 """The command line as a module."""
+import os
 import subprocess
 import sys
 
@@ -27,3 +28,11 @@ def test_versions_are_the_same():
 def test_failures_have_the_status_of_the_command():
     done = run("build", "none.onnx")
     assert done.returncode != 0 and "none.onnx" in done.stderr
+
+
+def test_an_application_of_ray_needs_ray(tmp_path):
+    """This Python runs it, and says what is missing."""
+    (tmp_path / "ray.py").write_text("raise ImportError('of a test')")
+    done = subprocess.run([sys.executable, "-m", "tenon", "serve", "--ray", "app.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"})
+    assert (done.returncode, done.stderr) == (1, "tenon serve: tenon.ray needs Ray Serve: pip install 'tenon[ray]'\n")

@@ -86,11 +86,12 @@ class Router(Front):
     async def statistics(self, model=None):
         return await self._call("statistics", model, model)
 
-    async def _call(self, method, model, *arguments, **options):
+    async def _call(self, method, model_id, *arguments, **options):
+        """The answer of a replica, one that has the model if there is such a one."""
         from ray.exceptions import RayActorError, RayTaskError
         from ray.serve.exceptions import BackPressureError
 
-        handle = self._replicas.options(multiplexed_model_id=model or "")
+        handle = self._replicas.options(multiplexed_model_id=model_id or "")
         for attempt in range(_RETRIES + 1):
             try:
                 return await getattr(handle, method).remote(*arguments, **options)

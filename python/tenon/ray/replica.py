@@ -2,6 +2,7 @@
 import asyncio
 import os
 import pathlib
+import weakref
 
 from tenon._compile import compile
 from tenon._engine import load
@@ -27,6 +28,7 @@ class Replica(Front):
         super().__init__(max_body)
         self._options, self._stages = options, (preprocess, postprocess)
         self._folder, self._models = None, {}
+        self._living = weakref.WeakValueDictionary()  # of a folder: models go when others keep them no more
         self._lock = asyncio.Lock()
         if is_folder(model):
             if name is not None or self._has_stages:
@@ -59,7 +61,7 @@ class Replica(Front):
 
     async def index(self):
         names = self._folder.names() if self._folder else self._models
-        return {name: name in self._models for name in names}
+        return {name: name in self._models or name in self._living for name in names}
 
     async def statistics(self, model=None):
         """Counts and times of the model's pipeline, as tenon.serve.Pipeline.statistics() has them."""
@@ -67,7 +69,7 @@ class Replica(Front):
 
     def close(self):
         """Answers what came, and refuses what comes."""
-        for model in self._models.values():
+        for model in [*self._models.values(), *self._living.values()]:
             model.close()
 
     async def _engine_model(self, name):
@@ -95,9 +97,11 @@ class Replica(Front):
     async def _load(self, name):
         path, version = self._folder.find(name)
         try:
-            return await asyncio.get_running_loop().run_in_executor(None, lambda: self._make(name, path, version=version))
+            made = await asyncio.get_running_loop().run_in_executor(None, lambda: self._make(name, path, version=version))
         except Exception as error:
             raise RequestError(503, f"{name}: it cannot be loaded: {error}") from error
+        self._living[name] = made
+        return made
 
     def _make(self, name, model, **of_engine):
         engine = open_model(model)
