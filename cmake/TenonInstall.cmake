@@ -18,6 +18,9 @@ foreach(program tenon_server tenon_load)
     set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   endif()
 endforeach()
+if(TARGET tenon_ort)
+  install(TARGETS tenon_ort LIBRARY DESTINATION lib)
+endif()
 
 # oneDNN's wheel is no system package: its library lies beside ours.
 if(TENON_ONEDNN)

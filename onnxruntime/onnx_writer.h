@@ -1,0 +1,57 @@
+// A graph of ONNX Runtime as the bytes of an ONNX model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api.h"
+
+namespace tenon::ort {
+
+/// A message of protobuf, as it is written: fields in any order.
+class Message {
+ public:
+  void number(uint32_t field, uint64_t value);
+  void real(uint32_t field, float value);
+  void bytes(uint32_t field, std::string_view value);
+  void message(uint32_t field, const Message& value) { bytes(field, value.text_); }
+  const std::string& text() const { return text_; }
+
+ private:
+  void varint(uint64_t value);
+  std::string text_;
+};
+
+/// An input of a graph.
+struct GraphInput {
+  std::string name;
+  size_t index = 0;             ///< among the inputs that were asked for
+  int type = 0;                 ///< as ONNX numbers it
+  bool has_shape = false;
+  std::vector<int64_t> shape;   ///< -1 for extents that vary
+  std::vector<std::string> names;  ///< of extents that vary: those of one name are equal
+};
+
+/// A graph without its inputs' shapes, which may only be known when it runs.
+struct GraphModel {
+  Message graph;  ///< nodes, initializers and outputs
+  Message model;  ///< versions and operator sets
+  std::vector<GraphInput> inputs;
+  std::vector<std::string> outputs;
+
+  /// The model, with inputs of these shapes.
+  std::string bytes(const std::vector<GraphInput>& inputs) const;
+};
+
+/// The extents of a tensor.
+std::vector<int64_t> shape_of(const Api& api, const OrtValue* value);
+
+/// Nodes with bodies are written as an operator that nobody knows. Initializers that are no
+/// constants are inputs. Throws Error.
+/// @param input_names in this order; empty for the graph's own order.
+GraphModel write_graph(const Api& api, const OrtGraph* graph,
+                       const std::vector<std::string>& input_names = {});
+
+}  // namespace tenon::ort
