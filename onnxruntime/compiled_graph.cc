@@ -48,6 +48,10 @@ void value_of(const session::Result<void>& result) {
   if (!result) throw Error{result.error()};
 }
 
+bool is_integer(int onnx_type) {
+  return onnx_type == 6 || onnx_type == 7;
+}
+
 // Extents, or values, that an input has had, and those that it may have.
 bool contains(const Range& range, const Shape& shape) {
   if (range.min.size() != shape.size()) return false;
@@ -112,18 +116,25 @@ struct CompiledGraph::Input {
 // An engine and what it was built for.
 class CompiledGraph::Built {
  public:
+  /// @param fixes_vectors lists of integers have their lengths: those of shapes need that.
   Built(const GraphModel& model, const CompileOptions& options, const std::vector<Input>& inputs,
-        const Built* before) {
-    std::vector<GraphInput> with_ranks = model.inputs;
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (!with_ranks[i].has_shape) {
-        with_ranks[i].shape.assign(inputs[i].shape.size(), -1);
-        with_ranks[i].has_shape = true;
+        const Built* before, bool fixes_vectors) {
+    std::vector<GraphInput> declared = model.inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!declared[i].has_shape) {
+        declared[i].shape.assign(inputs[i].shape.size(), -1);
+        declared[i].has_shape = true;
       }
-    const std::string bytes = model.bytes(with_ranks);
+      if (fixes_vectors && declared[i].shape.size() == 1 && is_integer(declared[i].type)) {
+        declared[i].shape = inputs[i].shape;
+        ranges_[declared[i].name] = {inputs[i].shape, inputs[i].shape, inputs[i].shape};
+      }
+    }
+    const std::string bytes = model.bytes(declared);
     session::ErrorLog log;
     session::Model parsed = value_of(session::Model::parse(std::as_bytes(std::span(bytes)), log));
     set_precision(*parsed.config, options.precision);
+    Ranges varying;
     for (const nvinfer1::ITensor* tensor : parsed.varying_inputs()) {
       const auto found = std::ranges::find(inputs, std::string(tensor->getName()),
                                            [](const Input& input) { return input.info->name; });
@@ -132,10 +143,11 @@ class CompiledGraph::Built {
       const Shape shape = of(*found);
       const auto old = before == nullptr ? Ranges::const_iterator() : before->ranges_.find(found->info->name);
       const Range* range = before == nullptr || old == before->ranges_.end() ? nullptr : &old->second;
-      ranges_[found->info->name] =
+      varying[found->info->name] =
           widened(range, shape, tensor->isShapeTensor() ? Shape() : found->info->shape);
     }
-    if (!ranges_.empty()) value_of(parsed.add_profile(ranges_, log));
+    if (!varying.empty()) value_of(parsed.add_profile(varying, log));
+    for (const auto& [name, range] : varying) ranges_[name] = range;
     const auto plan = value_of(parsed.build(log));
     engine_ = value_of(serve::EngineContext::load(
         {static_cast<const std::byte*>(plan->data()), plan->size()}));
@@ -182,12 +194,12 @@ CompiledGraph::CompiledGraph(GraphModel model, CompileOptions options)
     : model_(std::move(model)), options_(std::move(options)) {
   const bool is_fixed = std::ranges::all_of(model_.inputs, [](const GraphInput& input) {
     return input.has_shape && std::ranges::all_of(input.shape, [](int64_t e) { return e >= 0; })
-           && (input.type != 6 && input.type != 7);  // values of integers may decide shapes
+           && !is_integer(input.type);  // whose values may decide shapes
   });
   if (is_fixed) {
     std::vector<Input> inputs;
     for (const GraphInput& info : model_.inputs) inputs.push_back({&info, info.shape, nullptr, 0});
-    built_ = std::make_shared<Built>(model_, options_, inputs, nullptr);
+    built_ = std::make_shared<Built>(model_, options_, inputs, nullptr, false);
   }
 }
 
@@ -211,8 +223,14 @@ std::vector<CompiledGraph::Input> CompiledGraph::read_inputs(
 
 std::shared_ptr<CompiledGraph::Built> CompiledGraph::built_for(const std::vector<Input>& inputs) {
   const std::lock_guard lock(mutex_);
-  if (built_ == nullptr || !built_->takes(inputs))
-    built_ = std::make_shared<Built>(model_, options_, inputs, built_.get());
+  if (built_ != nullptr && built_->takes(inputs)) return built_;
+  if (!fixes_vectors_) try {
+      built_ = std::make_shared<Built>(model_, options_, inputs, built_.get(), false);
+      return built_;
+    } catch (const Error&) {
+      fixes_vectors_ = true;
+    }
+  built_ = std::make_shared<Built>(model_, options_, inputs, built_.get(), true);
   return built_;
 }
 

@@ -38,6 +38,7 @@ class CompiledGraph {
   const CompileOptions options_;
   std::mutex mutex_;
   std::shared_ptr<Built> built_;  // the newest one; runs keep theirs
+  bool fixes_vectors_ = false;
 };
 
 }  // namespace tenon::ort

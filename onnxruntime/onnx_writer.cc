@@ -172,7 +172,9 @@ GraphInput input_of(const Api& api, const OrtValueInfo* value) {
   TypeAndShape found = type_and_shape(api, info);
   made.type = found.type;
   made.shape = std::move(found.shape);
-  made.has_shape = true;
+  // One without extents is a scalar, or of a rank that nobody knows: interface version 23 does not
+  // say which.
+  made.has_shape = !made.shape.empty();
   std::vector<const char*> names(made.shape.size());
   if (!names.empty()) api.check(api->GetSymbolicDimensions(info, names.data(), names.size()));
   made.names.assign(names.begin(), names.end());

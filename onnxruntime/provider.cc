@@ -39,7 +39,10 @@ std::vector<bool> parsed_nodes(const GraphModel& model, size_t count) {
   if (builder == nullptr) throw Error{log.failure("there is no builder").text};
   const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(0));
   const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, log));
-  const std::string bytes = model.bytes(model.inputs);
+  // What has no shape is taken for a scalar, which it is, unless nobody knows its rank.
+  std::vector<GraphInput> inputs = model.inputs;
+  for (GraphInput& input : inputs) input.has_shape = true;
+  const std::string bytes = model.bytes(inputs);
   parser->supportsModelV2(bytes.data(), bytes.size(), nullptr);
   std::vector<bool> made(count);
   for (int64_t i = 0; i < parser->getNbSubgraphs(); ++i) {
