@@ -287,32 +287,39 @@ class Choosing {
   }
 
   // Spectra: what an input gives to a square by weights and moves alone stays as exact as the
-  // square, since small amplitudes in it count as much as large ones.
+  // square, since small amplitudes in it count as much as large ones. Two passes over the nodes, as
+  // squares may lie behind squares.
   void keep_front_ends() {
+    std::unordered_set<Id> from_inputs, path;  // of moves and weights; what leads to a square
     for (const Id id : nodes_) {
-      if (!choice_.kept.contains(id) || !is_square(id) || op(id) == "Exp") continue;
-      std::unordered_set<Id> path;
-      if (comes_from_inputs(id, path, true)) choice_.kept.insert(path.begin(), path.end());
+      const bool is_carrier = kMoving.contains(op(id)) || kWeighing.contains(op(id));
+      const bool is_kept_square = choice_.kept.contains(id) && is_square(id) && op(id) != "Exp";
+      if ((!is_carrier && !is_kept_square) || !reads_inputs_alone(id, from_inputs)) continue;
+      if (is_carrier) from_inputs.insert(id);
+      if (is_kept_square) path.insert(id);
     }
+    for (const Id id : nodes_ | std::views::reverse) {
+      if (!path.contains(id)) continue;
+      for (const std::string_view input : store_.node(id).inputs)
+        if (!input.empty() && types_.is_float(graph_of(id), input))
+          if (const Id from = store_.producer(graph_of(id), input); from_inputs.contains(from))
+            path.insert(from);
+    }
+    choice_.kept.insert(path.begin(), path.end());
   }
 
-  // Whether the float32 values that a node reads are inputs of the model, or nodes of such a path.
-  bool comes_from_inputs(Id id, std::unordered_set<Id>& path, bool is_first) {
-    constexpr size_t kLongest = 1000;
-    if (!is_first && !kMoving.contains(op(id)) && !kWeighing.contains(op(id))) return false;
-    if (path.size() > kLongest) return false;
-    for (const std::string_view input : store_.node(id).inputs) {
+  // Whether the float32 values that a node reads are inputs of the model, or what `from_inputs`
+  // give.
+  bool reads_inputs_alone(Id id, const std::unordered_set<Id>& from_inputs) const {
+    return std::ranges::all_of(store_.node(id).inputs, [&](std::string_view input) {
       if (input.empty() || !types_.is_float(graph_of(id), input)
           || is_constant(store_, graph_of(id), input))
-        continue;
+        return true;
       const Id producer = store_.producer(graph_of(id), input);
       const bool is_input =
           store_.item(producer).kind == Kind::kInput && graph_of(producer) == store_.graph();
-      if (is_input && options_.keep_io) continue;
-      if (store_.item(producer).kind != Kind::kNode) return false;
-      if (path.insert(producer).second && !comes_from_inputs(producer, path, false)) return false;
-    }
-    return true;
+      return (is_input && options_.keep_io) || from_inputs.contains(producer);
+    });
   }
 
   Store& store_;
