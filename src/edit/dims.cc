@@ -47,6 +47,10 @@ const std::vector<Extent>* shape_in(const Types& types, std::string_view name) {
   return found == types.end() || !found->second.has_shape ? nullptr : &found->second.shape;
 }
 
+const Types& of_main_graph(const Store& store, const Inference& inference) {
+  return inference.types.at(store.graph());
+}
+
 class Carry {
  public:
   explicit Carry(Store& store) : store_(store), before_(inferred()) {}
@@ -76,8 +80,8 @@ class Carry {
     if (!is_standard_node(node) || node.inputs.size() < 2 || node.outputs.empty()
         || integer_attribute(node, "allowzero", 0) != 0)
       return std::nullopt;
-    const auto* old_in = shape_in(before_.types, node.inputs[0]);
-    const auto* old_out = shape_in(before_.types, node.outputs[0]);
+    const auto* old_in = shape_in(of_main_graph(store_, before_), node.inputs[0]);
+    const auto* old_out = shape_in(of_main_graph(store_, before_), node.outputs[0]);
     if (old_in == nullptr || old_out == nullptr || old_in->size() != new_in.size())
       return std::nullopt;
     const auto target = constant_of(store_, store_.graph(), node.inputs[1]);
@@ -93,7 +97,7 @@ class Carry {
     Inference found = infer(store_, second_input);
     for (const Id id : store_.items(store_.graph(), Kind::kInput))
       if (const auto type = tensor_type(store_.content(id).fields))
-        found.types.emplace(store_.content(id).name, *type);
+        found.types[store_.graph()].emplace(store_.content(id).name, *type);
     return found;
   }
 
@@ -244,10 +248,10 @@ void set_inputs(Store& store, const InputShapes& shapes) {
 
 // What still needs the extents that the exporter saw does not show while they are open: the model
 // is imported with other numbers, too.
-void check_at_others(Store& store, const InputShapes& shapes, const Inference& before,
+void check_at_others(Store& store, const InputShapes& shapes, const Types& before,
                      std::optional<int64_t> batch) {
   for (const int64_t factor : {1, 2}) {
-    const InputShapes chosen = at_another(store, shapes, before.types, factor);
+    const InputShapes chosen = at_another(store, shapes, before, factor);
     if (chosen.empty()) return;
     const size_t steps = store.journal().size();
     set_inputs(store, chosen);
@@ -260,7 +264,8 @@ void check_at_others(Store& store, const InputShapes& shapes, const Inference& b
     store.undo_to(steps);
     require(found.problem.empty(), "the model does not work with these shapes, for example {}: {}",
             text, found.problem);
-    if (batch) require_batch(store, before.types, *batch, found.types, factor * *batch + 1);
+    if (batch)
+      require_batch(store, before, *batch, of_main_graph(store, found), factor * *batch + 1);
   }
 }
 
@@ -284,15 +289,16 @@ size_t set_shapes(Model& model, const InputShapes& shapes, std::optional<int64_t
     set_inputs(store, shapes);
     const size_t count = carry.run();
     const bool worked = carry.before().problem.empty();
+    const Types& before = of_main_graph(store, carry.before());
+    const Types& now = of_main_graph(store, carry.now());
     require(carry.now().problem.empty() || !worked, "the model does not work with these shapes: {}",
             carry.now().problem);
     const Extent first = shapes.begin()->second.empty() ? Extent() : shapes.begin()->second[0];
-    if (worked && batch && first.is_known())
-      require_batch(store, carry.before().types, *batch, carry.now().types, first.value);
+    if (worked && batch && first.is_known()) require_batch(store, before, *batch, now, first.value);
     require_open_inside(store, changed, carry.before(), carry.now());
-    renew_types(store, carry.now().types);
+    renew_types(store, now);
     renew_inner_types(store, carry.now());
-    if (worked) check_at_others(store, shapes, carry.before(), batch);
+    if (worked) check_at_others(store, shapes, before, batch);
     remove_unused(model);
     return count;
   });

@@ -14,28 +14,19 @@
 namespace tenon::edit {
 namespace {
 
-// Null where the rank is not known.
-const TensorType* ranked_type(const Types& types, std::string_view name) {
-  const auto found = types.find(name);
-  return found == types.end() || !found->second.has_shape ? nullptr : &found->second;
-}
-
 // Of what a name means in a graph; null where its rank is not known.
-const TensorType* type_at(const Store& store, const Inference& inference, Id graph,
-                          std::string_view name) {
-  const Id producer = store.producer(graph, name);
-  const Id maker = producer == kNone ? kNone : store.item(producer).container;
-  if (maker == store.graph()) return ranked_type(inference.types, name);
-  const auto inner = inference.inner.find(maker);
-  return inner == inference.inner.end() ? nullptr : ranked_type(inner->second, name);
+const TensorType* ranked_type(const Store& store, const Inference& inference, Id graph,
+                              std::string_view name) {
+  const TensorType* type = type_in(store, inference.types, graph, name);
+  return type == nullptr || !type->has_shape ? nullptr : type;
 }
 
 // What stays as it is asks for nothing.
 bool is_unchanged(const Store& store, Id graph, std::string_view name, const Inference& before,
                   const Inference& now) {
   if (is_constant(store, graph, name)) return true;
-  const TensorType *was = type_at(store, before, graph, name),
-                   *is = type_at(store, now, graph, name);
+  const TensorType *was = ranked_type(store, before, graph, name),
+                   *is = ranked_type(store, now, graph, name);
   return was != nullptr && is != nullptr && was->shape == is->shape
          && std::ranges::all_of(is->shape, &Extent::is_known);
 }
@@ -108,17 +99,19 @@ void renew_inner_types(Store& store, const Inference& now) {
   for (const Id graph : graphs_outside_functions(store)) {
     if (graph == store.graph()) continue;
     for (const Id id : store.items(graph, Kind::kValueInfo)) store.remove(id);
-    const auto inner = now.inner.find(graph);
-    const bool is_found = inner != now.inner.end() && !contradicts(store, graph, inner->second);
+    const auto inner = now.types.find(graph);
+    const bool is_found = inner != now.types.end() && !contradicts(store, graph, inner->second);
     for (const Kind kind : {Kind::kInput, Kind::kOutput})
       for (const Id id : store.items(graph, kind)) {
         const auto stored = tensor_type(store.content(id).fields);
         if (!stored || !stored->has_shape) continue;
-        const auto* found = is_found ? ranked_type(inner->second, store.content(id).name) : nullptr;
+        const auto* found =
+            is_found ? ranked_type(store, now, graph, store.content(id).name) : nullptr;
         TensorType type = *stored;
+        const bool has_extents = found != nullptr && found->shape.size() == type.shape.size();
         for (size_t axis = 0; axis < type.shape.size(); ++axis)
           if (type.shape[axis].is_known())
-            type.shape[axis] = found == nullptr ? Extent() : found->shape[axis];
+            type.shape[axis] = has_extents ? found->shape[axis] : Extent();
         if (type != *stored) store.replace(id, with_type(store.content(id).fields, type));
       }
   }

@@ -142,8 +142,19 @@ void add_inner(const Store& store, Id id, const Imported& imported,
 
 }  // namespace
 
+const TensorType* type_in(const Store& store, const TypesOfGraphs& types, Id graph,
+                          std::string_view name) {
+  const Id producer = store.producer(graph, name);
+  if (producer == kNone) return nullptr;
+  const auto of_graph = types.find(store.item(producer).container);
+  if (of_graph == types.end()) return nullptr;
+  const auto found = of_graph->second.find(name);
+  return found == of_graph->second.end() ? nullptr : &found->second;
+}
+
 Inference infer(Store& store, const SecondInput& second_input) {
   Inference inference;
+  Types& types = inference.types[store.graph()];
   Imported imported;
   EngineModel model = whole_model(store);
   if (second_input)
@@ -164,15 +175,14 @@ Inference infer(Store& store, const SecondInput& second_input) {
       const tenon::Value* value = (*values)[i];
       if (outputs[i].empty() || value == nullptr || inexact.contains(outputs[i])) continue;
       if (auto type = type_in(imported.network, *value, names))
-        inference.types.emplace(outputs[i], std::move(*type));
+        types.emplace(outputs[i], std::move(*type));
       if (auto tensor = constant_in(*value))
         inference.constants.emplace(outputs[i], std::move(*tensor));
     }
   }
   for (const Id graph : store.containers())
     for (const Id id : store.items(graph, Kind::kNode))
-      add_inner(store, id, imported, inexact,
-                graph == store.graph() ? inference.types : inference.inner[graph]);
+      add_inner(store, id, imported, inexact, inference.types[graph]);
   for (const ImportProblem& problem : imported.report.problems)
     if (problem.code != nvonnxparser::ErrorCode::kUNSUPPORTED_NODE) {
       inference.problem = with_node_names(store, problem.text);
@@ -209,9 +219,10 @@ size_t write_types(Store& store, Id graph, const Types& types) {
 size_t infer_shapes(Model& model) {
   Store& store = model.store();
   const Inference inference = infer(store);
-  size_t changed = write_types(store, store.graph(), inference.types);
-  for (const auto& [graph, types] : inference.inner)
-    if (!contradicts(store, graph, types)) changed += write_types(store, graph, types);
+  size_t changed = 0;
+  for (const auto& [graph, types] : inference.types)
+    if (graph == store.graph() || !contradicts(store, graph, types))
+      changed += write_types(store, graph, types);
   return changed;
 }
 

@@ -4,6 +4,7 @@
 #include <tenon/onnx.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +16,17 @@
 
 namespace tenon::edit {
 
-/// By names of the main graph, as the store has them. Not in it: what is behind operators that
-/// nobody knows, sequences, element types that the engine has not.
+/// By names of one graph, as the store has them. Not in it: what is behind operators that nobody
+/// knows, sequences, element types that the engine has not.
 using Types = std::unordered_map<std::string_view, TensorType>;
+using TypesOfGraphs = std::map<Id, Types>;
+
+/// Of what a name means in a graph, there or in one around it; null where that is not known.
+const TensorType* type_in(const Store& store, const TypesOfGraphs& types, Id graph,
+                          std::string_view name);
 
 struct Inference {
-  Types types;
-  std::map<Id, Types> inner;  ///< of graphs inside nodes, by graph; extents are numbers or unknown
+  TypesOfGraphs types;  ///< in graphs inside nodes, extents are numbers or unknown
   /// Values that are the same in every run, and small, though no constants: what is computed of
   /// static extents.
   std::unordered_map<std::string_view, Tensor> constants;
@@ -37,8 +42,9 @@ Inference infer(Store& store, const SecondInput& second_input = {});
 /// Whether a body declares another rank of an output than was found: some exporters do with
 /// scalars, and what the body says of its shapes is then of no use.
 bool contradicts(const Store& store, Id graph, const Types& found);
+/// Of the main graph alone.
 inline Types infer_types(Store& store) {
-  return infer(store).types;
+  return infer(store).types[store.graph()];
 }
 
 }  // namespace tenon::edit

@@ -4,7 +4,6 @@
 #include <tenon/onnx.h>
 #include <tenon/printable.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "edit/attributes.h"
@@ -43,7 +42,7 @@ std::string type_text(const std::optional<TensorType>& type) {
 }
 
 std::optional<TensorType> type_of_value(const Store& store, Id graph, std::string_view name,
-                                        const std::map<Id, Types>& types) {
+                                        const TypesOfGraphs& types) {
   const Id id = store.type_of(graph, name);
   const auto stored = id == kNone ? std::nullopt : tensor_type(store.content(id).fields);
   if (stored && stored->has_shape) return stored;
@@ -58,10 +57,10 @@ class Show {
   Show(Store& store, const ShowOptions& options) : store_(store), options_(options) {
     if (!options.shapes) return;
     Inference inference = infer(store);
-    types_ = std::move(inference.inner);
-    std::erase_if(types_,
-                  [&](const auto& inner) { return contradicts(store, inner.first, inner.second); });
-    types_[store.graph()] = std::move(inference.types);
+    types_ = std::move(inference.types);
+    std::erase_if(types_, [&](const auto& of_graph) {
+      return of_graph.first != store.graph() && contradicts(store, of_graph.first, of_graph.second);
+    });
   }
 
   std::string text() {
@@ -241,7 +240,7 @@ class Show {
 
   Store& store_;
   const ShowOptions& options_;
-  std::map<Id, Types> types_;  // by graph
+  TypesOfGraphs types_;  // by graph
   std::string text_;
 };
 

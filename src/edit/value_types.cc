@@ -1,7 +1,5 @@
 #include "edit/value_types.h"
 
-#include "edit/shapes.h"
-
 namespace tenon::edit {
 
 std::vector<Id> graphs_outside_functions(const Store& store) {
@@ -13,7 +11,6 @@ std::vector<Id> graphs_outside_functions(const Store& store) {
 
 ValueTypes::ValueTypes(Store& store) : store_(store) {
   Inference inference = infer(store);
-  inference.inner.emplace(store.graph(), std::move(inference.types));
   for (const Id graph : graphs_outside_functions(store)) {
     auto& types = types_[graph];
     for (const Id id : store.items(graph, Kind::kInitializer)) {
@@ -22,25 +19,16 @@ ValueTypes::ValueTypes(Store& store) : store_(store) {
       for (const int64_t extent : stored.dims) type.shape.push_back({extent, ""});
       types.emplace(store.content(id).name, std::move(type));
     }
-    const Types& inferred = inference.inner[graph];
+    Types& inferred = inference.types[graph];
     for (const Id id : store.items(graph, Kind::kNode))
       for (const std::string_view output : store.node(id).outputs)
-        if (const auto found = inferred.find(std::string(output)); found != inferred.end())
-          types.emplace(output, found->second);
+        if (const auto found = inferred.find(output); found != inferred.end())
+          types.emplace(output, std::move(found->second));
     for (const Kind kind : {Kind::kInput, Kind::kOutput, Kind::kValueInfo})
       for (const Id id : store.items(graph, kind))
         if (auto type = tensor_type(store.content(id).fields))
           types.emplace(store.content(id).name, std::move(*type));
   }
-}
-
-const TensorType* ValueTypes::type_of(Id graph, std::string_view name) const {
-  const Id producer = store_.producer(graph, name);
-  if (producer == kNone) return nullptr;
-  const auto types = types_.find(store_.item(producer).container);
-  if (types == types_.end()) return nullptr;
-  const auto found = types->second.find(name);
-  return found == types->second.end() ? nullptr : &found->second;
 }
 
 int32_t ValueTypes::element_of(Id graph, std::string_view name) const {

@@ -4,9 +4,9 @@
 #include <tenon/onnx.h>
 
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "edit/shapes.h"
 #include "edit/store.h"
 #include "edit/values.h"
 
@@ -22,7 +22,9 @@ class ValueTypes {
   explicit ValueTypes(Store& store);
 
   /// Of what a name means in a graph; null where that is not known.
-  const TensorType* type_of(Id graph, std::string_view name) const;
+  const TensorType* type_of(Id graph, std::string_view name) const {
+    return type_in(store_, types_, graph, name);
+  }
   /// ONNX's number of the element type; 0 where it is not known.
   int32_t element_of(Id graph, std::string_view name) const;
   bool is_float(Id graph, std::string_view name) const {
@@ -33,7 +35,7 @@ class ValueTypes {
 
  private:
   const Store& store_;
-  std::unordered_map<Id, std::unordered_map<std::string_view, TensorType>> types_;
+  TypesOfGraphs types_;
 };
 
 }  // namespace tenon::edit
