@@ -155,6 +155,13 @@ std::string_view external_bytes(Store& store, std::string_view fields) {
   });
 }
 
+AttributeContent constant_attribute(Store& store, const Tensor& tensor) {
+  return attribute_of(store, "value",
+                      TensorValue{onnx_type_of(tensor.type()),
+                                  {tensor.shape().begin(), tensor.shape().end()},
+                                  {tensor.data<char>(), tensor.bytes()}});
+}
+
 TensorValue tensor_value(Store& store, std::string_view fields, std::string_view raw) {
   const StoredTensor stored = stored_tensor(fields);
   if (raw.data() == nullptr && stored.is_external) raw = external_bytes(store, fields);

@@ -8,6 +8,8 @@
 namespace tenon::edit {
 
 AttributeContent attribute_of(Store& store, const std::string& name, const AttributeValue& value);
+/// "value", with the tensor: what a Constant has.
+AttributeContent constant_attribute(Store& store, const Tensor& tensor);
 AttributeValue value_of(Store& store, const AttributeContent& attribute);
 /// With its elements as raw_data has them, wherever they are stored.
 TensorValue tensor_value(Store& store, std::string_view fields, std::string_view raw);

@@ -28,13 +28,6 @@ Tensor halved(const Tensor& floats) {
   return halves;
 }
 
-TensorValue halved_value(const Tensor& floats) {
-  const Tensor halves = halved(floats);
-  return {kFloat16,
-          {halves.shape().begin(), halves.shape().end()},
-          {halves.data<char>(), halves.bytes()}};
-}
-
 // Every float32 value gets a form: float16 if a converted node gives it, or all that read a
 // constant are such. Inputs and outputs of bodies stay float32. Whoever wants the other form reads
 // a cast, one for all of them.
@@ -133,8 +126,8 @@ class ToHalf {
       if (types_.is_float(graph, output)) halves_.insert({graph, output});
     NodeDraft draft = store_.draft(id);
     bool changed = false;
-    const auto set_value = [&](const TensorValue& value) {
-      draft.set(attribute_of(store_, "value", value));
+    const auto set_value = [&](const Tensor& value) {
+      draft.set(constant_attribute(store_, value));
       changed = true;
     };
     for (const char* name : {"to", "dtype"})
@@ -142,17 +135,18 @@ class ToHalf {
         draft.set(attribute(store_, name, int64_t{kFloat16}));
         changed = true;
       }
+    const float zero = 0;
     if (node.op_type == "ConstantOfShape" && node.find("value") == nullptr)
-      set_value({kFloat16, {1}, std::string(2, '\0')});
+      set_value(halved(Tensor::of<float>(DataType::kFLOAT, Shape{1}, std::span(&zero, 1))));
     if (const AttributeContent* value = node.find("value")) {
       const std::string_view tensor = bytes_field(value->bytes, 5);
       if (!tensor.empty() && number_field(tensor, 2) == kFloat32)
-        set_value(halved_value(read_tensor(store_, tensor)));
+        set_value(halved(read_tensor(store_, tensor)));
     }
     for (const char* name : {"value_float", "value_floats"})
       if (node.op_type == "Constant" && !node.outputs.empty() && node.find(name) != nullptr) {
         draft.erase(name);
-        set_value(halved_value(*constant_of(store_, graph, node.outputs.at(0))));
+        set_value(halved(*constant_of(store_, graph, node.outputs.at(0))));
       }
     if (changed) store_.replace_node(id, std::move(draft));
   }

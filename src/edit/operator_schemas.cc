@@ -36,6 +36,8 @@ Schemas parsed() {
       *number = number_in<int64_t>(take(line, ' '));
     for (std::string_view types = take(line, ' '); !types.empty() && types != "-";)
       schema.input_types.push_back(number_in<uint64_t>(take(types, ','), 16));
+    if (const std::string_view types = take(line, ' '); types != "-")
+      schema.output_types = number_in<uint64_t>(types, 16);
     while (!line.empty() && line != "-") {
       std::string_view value = take(line, ',');
       const std::string_view name = take(value, '=');

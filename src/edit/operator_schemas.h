@@ -14,6 +14,7 @@ struct OperatorSchema {
   int64_t min_inputs = 0, max_inputs = 0, max_outputs = 0;  // max: -1 for any number
   /// Bit n: an input may be of ONNX's element type n; the last one holds for all that follow.
   std::vector<uint64_t> input_types;
+  uint64_t output_types = 0;  // of the first output, likewise; 0 for what is no tensor
   /// With defaults as texts, "" for none.
   std::vector<std::pair<std::string_view, std::string_view>> attributes;
 

@@ -50,7 +50,7 @@ void Downgrade::run(Id id, int64_t opset) {
     convert_from_14_on(op);
   else
     convert(op);
-  check();
+  if (store_.item(id).is_linked) check();
 }
 
 void Downgrade::convert_from_14_on(std::string_view op) {
@@ -117,6 +117,7 @@ void Downgrade::convert(std::string_view op) {
       if (op == "GreaterOrEqual") or_equal("Greater");
       if (op == "LessOrEqual") or_equal("Less");
       if (op == "Celu") celu();
+      if (op == "Constant") constant_to_tensor();
       break;
     case 10:
       if (op == "Clip") clip();
@@ -133,6 +134,7 @@ void Downgrade::convert(std::string_view op) {
       break;
     case 8:
       if (op == "Upsample") upsample();
+      if (op == "Constant") constant_to_initializer();
       break;
     default:
       break;
@@ -147,10 +149,8 @@ void Downgrade::check() {
   if (newer == nullptr && schema == nullptr) return;  // nothing of ONNX: a plugin, say
   if (schema == nullptr) refuse("is an operator that this opset does not have");
   if (newer == nullptr) return;
-  // What an opset has of types, Identity takes, and Cast takes what it gives.
-  const OperatorSchema* types = schema_of(op == "Cast" ? "Cast" : "Identity", target_);
-  if (const int32_t given = given_element();
-      given > 0 && given < 64 && (types->input_types[0] >> given & 1) == 0)
+  if (const int32_t given = given_element(); given > 0 && given < 64 && schema->output_types != 0
+                                             && (schema->output_types >> given & 1) == 0)
     refuse(fmt::format("gives {}, which it cannot there", onnx_type_name(given)));
   check_attributes(*schema, *newer);
   check_inputs(*schema);

@@ -41,10 +41,7 @@ std::string_view NodeConversion::constant(const char* what, const Tensor& tensor
     return name;
   }
   NodeDraft draft = standard_node(store_, "Constant", "", {}, {name});
-  draft.set(attribute_of(store_, "value",
-                         TensorValue{onnx_type_of(tensor.type()),
-                                     {tensor.shape().begin(), tensor.shape().end()},
-                                     {tensor.data<char>(), tensor.bytes()}}));
+  draft.set(constant_attribute(store_, tensor));
   store_.insert_node(graph_, std::move(draft), id_);
   return name;
 }
@@ -68,7 +65,7 @@ std::string_view NodeConversion::number(const char* what, float value) {
 
 int32_t NodeConversion::given_element() const {
   const NodeContent& node = store_.node(id_);
-  for (const char* attribute : {"to", "dtype"})
+  for (const char* attribute : {"to", "dtype", "output_dtype", "output_datatype"})
     if (node.find(attribute) != nullptr)
       return static_cast<int32_t>(integer_attribute(node, attribute, 0));
   const AttributeContent* value = node.find("value");

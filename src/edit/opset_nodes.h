@@ -117,6 +117,8 @@ class Downgrade : NodeConversion {
   void regions();
   void resize();
   void upsample();
+  void constant_to_tensor();
+  void constant_to_initializer();
   void slice();
   void positive_axes();
   void bias_of_gemm();

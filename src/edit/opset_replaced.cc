@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "edit/attributes.h"
+#include "edit/graph_uses.h"
 #include "edit/opset_nodes.h"
 #include "edit/values.h"
+#include "edit/wire.h"
 
 namespace tenon::edit {
 
@@ -182,6 +184,31 @@ void Downgrade::upsample() {
   for (const double scale : scales->numbers()) values.push_back(static_cast<float>(scale));
   keep_inputs(1);
   set(attribute_of(store_, "scales", values));
+}
+
+// Before, a tensor was the only way to say it.
+void Downgrade::constant_to_tensor() {
+  if (node().find("value") != nullptr || node().outputs.empty()) return;
+  const auto tensor = constant_of(store_, graph_, node().outputs[0]);
+  if (!tensor) return;
+  NodeDraft draft = store_.draft(id_);
+  draft.content.attributes = {constant_attribute(store_, *tensor)};
+  store_.replace_node(id_, std::move(draft));
+}
+
+// Before, it gave floats alone, and initializers are of any type.
+void Downgrade::constant_to_initializer() {
+  const AttributeContent* value = node().find("value");
+  const int32_t given = given_element();
+  const bool fits =
+      given <= 0 || given >= 64 || (schema_of("Constant", target_)->output_types >> given & 1) != 0;
+  if (value == nullptr || fits || node().outputs.empty()
+      || store_.container(graph_).kind == Container::Kind::kFunction
+      || is_output(store_, graph_, node().outputs[0]))
+    return;
+  const std::string_view name = node().outputs[0], tensor = bytes_field(value->bytes, 5);
+  store_.remove(id_);
+  insert_tensor(store_, graph_, name, tensor);
 }
 
 void Downgrade::slice() {

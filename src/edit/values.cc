@@ -254,6 +254,21 @@ Id insert_tensor(Store& store, Id graph, std::string_view name, const Tensor& te
   return store.insert_tensor(graph, kept_fields(store, name, tensor), kept_elements(store, tensor));
 }
 
+Id insert_tensor(Store& store, Id graph, std::string_view name, std::string_view tensor_proto) {
+  allow_constants(store);
+  std::string fields;
+  std::optional<std::string_view> raw;
+  Records records(tensor_proto);
+  while (const auto record = records.next())
+    if (record->field == 9 && record->wire == Record::kBytes)
+      raw = record->payload;
+    else
+      fields += record->whole;
+  fields = with_name(fields, 8, name);
+  if (!raw) return store.insert(graph, Kind::kInitializer, 5, fields);
+  return store.insert_tensor(graph, store.keep(std::move(fields)), *raw);
+}
+
 void replace_tensor(Store& store, Id initializer, std::string_view name, const Tensor& tensor) {
   store.replace_tensor(initializer, kept_fields(store, name, tensor), kept_elements(store, tensor));
 }

@@ -61,6 +61,8 @@ int64_t ir_version(const Store& store);
 void allow_constants(Store& store);
 /// The initializer of `tensor`, whose memory the store keeps.
 Id insert_tensor(Store& store, Id graph, std::string_view name, const Tensor& tensor);
+/// The same for a TensorProto of the model, whose elements stay where they lie.
+Id insert_tensor(Store& store, Id graph, std::string_view name, std::string_view tensor_proto);
 void replace_tensor(Store& store, Id initializer, std::string_view name, const Tensor& tensor);
 /// A tensor of int64: a shape, say.
 Tensor integers_tensor(const std::vector<int64_t>& values);

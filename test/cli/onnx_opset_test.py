@@ -63,6 +63,10 @@ class Opset(OnnxCase):
                 (helper.make_node("Dropout", ["x", "", "train"], ["y"]), 12, 11, "at random"),
                 (helper.make_node("Dropout", ["x"], ["other", "y"]), 12, 11, "the mask 'y'"),
                 (helper.make_node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16), 13, 12, "gives bfloat16"),
+                (helper.make_node("ConstantOfShape", ["s"], ["y"], value=helper.make_tensor("v", TensorProto.BFLOAT16, [1], [1.0])), 20, 19,
+                 "gives bfloat16"),
+                (helper.make_node("EyeLike", ["x"], ["y"], dtype=TensorProto.BFLOAT16), 22, 21, "gives bfloat16"),
+                (helper.make_node("Constant", [], ["y"], value_string="text"), 12, 11, "attribute 'value_string'"),
                 (helper.make_node("ScatterND", ["x", "d", "u"], ["y"], reduction="max"), 18, 17, "reduction 'max'")):
             node.name = "n"
             parts = [t for t in (integers("s", 0, 0), integers("e", 2, 2), integers("a", 0, 1), integers("t", 1, 2), tensor("w", 6), tensor("r", 3),

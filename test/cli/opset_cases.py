@@ -75,6 +75,9 @@ CASES = [
     ("gemm", [node("Flatten", "x", "f", axis=-1), node("Gemm", "f,w")], [floats("w", *range(12), shape=(6, 2))], X, 13, 9),
     ("reshape", [node("Reshape", "x,s", allowzero=0)], [ints("s", 0, -1)], X, 21, 7),
     ("gather", [node("Gather", "x,i", axis=-1)], [ints("i", 1, 0)], X, 13, 7),
+    ("constants", [helper.make_node("Constant", [], ["k"], value_float=0.5), helper.make_node("Constant", [], ["l"], value_floats=[1.0, 2.0] * 3),
+                   helper.make_node("Constant", [], ["s"], value_ints=[4, -1]), helper.make_node("Constant", [], ["f"], value_int=1),
+                   node("Mul", "x,k", "m"), node("Add", "m,l", "a"), node("Gather", "a,f", "g"), node("Reshape", "g,s")], [], X, 13, 7),
     ("pool", [node("MaxPool", "x", kernel_shape=[2, 2], dilations=[1, 1], ceil_mode=0), ], [], IMAGE, 21, 7),
 ]
 

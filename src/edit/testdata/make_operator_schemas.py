@@ -3,7 +3,8 @@
     .venv/bin/python src/edit/testdata/make_operator_schemas.py
 
 A line is an operator: name, first opset, least and most inputs, most outputs (-1: any number), element types that each input takes (a
-hexadecimal number, bit n for ONNX's type n; the last one holds for all that follow), attributes with their defaults.
+hexadecimal number, bit n for ONNX's type n; the last one holds for all that follow), those of the first output, attributes with their
+defaults.
 """
 from pathlib import Path
 
@@ -41,12 +42,13 @@ def lines():
             history.pop(0)
         for s in history:
             if s.deprecated:
-                yield f"{name} {s.since_version} 0 0 0 - -"
+                yield f"{name} {s.since_version} 0 0 0 - - -"
                 continue
             most, outputs = (-1 if n >= MANY else n for n in (s.max_input, s.max_output))
             masks = ",".join(f"{mask(s, each):x}" for each in s.inputs) or "-"
+            given = f"{mask(s, s.outputs[0]):x}" if s.outputs else "-"
             attributes = ",".join(sorted(attribute(n, a) for n, a in s.attributes.items())) or "-"
-            yield f"{name} {s.since_version} {s.min_input} {most} {outputs} {masks} {attributes}"
+            yield f"{name} {s.since_version} {s.min_input} {most} {outputs} {masks} {given} {attributes}"
 
 
 if __name__ == "__main__":
