@@ -198,11 +198,18 @@ struct FoldOptions {
   bool quantized = false;               ///< also QuantizeLinear and DequantizeLinear
 };
 /// Computes what depends on constants alone, by the engine's reference kernels; in inner graphs,
-/// which see constants around them, and in functions of the model's opset.
+/// which see constants around them, and in functions of the model's opset. Constant nodes of graphs
+/// become initializers.
 TENON_EDIT size_t fold_constants(Model& model, const FoldOptions& options = {});
+/// What only scales what a Conv gives becomes part of its weights and bias, where these are
+/// constants of float32: BatchNormalization, and Mul, Div, Add and Sub with a number or one for
+/// each channel. A Pad with zeros in front of it becomes its pads. Results differ by rounding.
+TENON_EDIT size_t fold_into_weights(Model& model);
 /// Nodes and initializers that no output needs, and types of tensors that are not there.
 TENON_EDIT size_t remove_unused(Model& model);
-/// Identity, Dropout that does nothing, Transpose that keeps the order.
+/// Identity, Dropout that does nothing, Transpose that keeps the order, Concat and the like of one
+/// input; Cast to the type that is there; Reshape, Expand, Slice, Pad, Resize and others where the
+/// shape stays, as far as the engine infers it; of two Transposes or Reshapes in a row the first.
 TENON_EDIT size_t remove_without_effect(Model& model);
 /// One of equal nodes and of equal initializers stays.
 TENON_EDIT size_t share_equal(Model& model);

@@ -305,6 +305,7 @@ void bind_simplifying(nb::module_& m) {
       },
       nb::arg("model"), nb::arg("max_bytes") = FoldOptions().max_bytes, nb::arg("shapes") = true,
       nb::arg("quantized") = false, "Computes what depends on constants alone.");
+  m.def("fold_into_weights", &fold_into_weights, nb::arg("model"));
   m.def("remove_unused", &remove_unused, nb::arg("model"));
   m.def("remove_without_effect", &remove_without_effect, nb::arg("model"));
   m.def("share_equal", &share_equal, nb::arg("model"));

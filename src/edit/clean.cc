@@ -1,4 +1,4 @@
-// What a graph does not need: unused nodes and tensors, nodes without effect, equal nodes.
+// What a graph does not need: unused nodes and tensors, equal ones.
 #include <tenon/onnx.h>
 
 #include <algorithm>
@@ -51,49 +51,16 @@ size_t remove_unused_values(Store& store, Id graph) {
     const std::string_view name = store.content(id).name;
     if (!store.users(graph, name).empty()) continue;
     const Id type = store.type_of(graph, name);
-    if (type != kNone && store.item(type).kind == Kind::kInput) continue;
+    const bool is_input = type != kNone && store.item(type).kind == Kind::kInput;
+    if (is_input && number_field(store.file(), 1) >= 4) continue;
     store.remove(id);
+    if (is_input) store.remove(type);  // before, every initializer had to be one
     ++count;
   }
   for (const Id id : store.items(graph, Kind::kValueInfo))
     if (const Id producer = store.producer(graph, store.content(id).name); producer == kNone)
       store.remove(id);
   return count;
-}
-
-bool has_no_effect(const NodeContent& node) {
-  if (!is_standard_node(node) || node.inputs.empty() || node.inputs[0].empty()
-      || node.outputs.empty() || node.outputs[0].empty())
-    return false;
-  if (node.op_type == "Identity") return true;
-  if (node.op_type == "Dropout")
-    return (node.outputs.size() < 2 || node.outputs[1].empty()) && node.inputs.size() < 3
-           && integer_attribute(node, "is_test", 1) != 0;
-  if (node.op_type == "Transpose") {
-    const auto order = integers_attribute(node, "perm");
-    return order && std::ranges::is_sorted(*order);
-  }
-  return false;
-}
-
-// Readers of the output read the input instead; an output of the graph moves to its producer.
-bool bypass(Store& store, Id graph, Id id) {
-  const NodeContent& node = store.node(id);
-  const std::string_view input = node.inputs[0], output = node.outputs[0];
-  const Id producer = store.producer(graph, input);
-  if (producer == kNone) return false;
-  if (!is_output(store, graph, output)) {
-    store.remove(id);
-    store.replace_uses(graph, output, input);
-    return true;
-  }
-  const bool can_move = store.item(producer).kind == Kind::kNode
-                        && store.item(producer).container == graph
-                        && !is_output(store, graph, input);
-  if (!can_move) return false;
-  store.remove(id);
-  take_name(store, graph, input, output);
-  return true;
 }
 
 // What two equal nodes have in common.
@@ -178,16 +145,6 @@ size_t remove_unused(Model& model) {
   Store& store = model.store();
   return in_graphs(store, [&](Id graph) {
     return remove_unused_nodes(store, graph) + remove_unused_values(store, graph);
-  });
-}
-
-size_t remove_without_effect(Model& model) {
-  Store& store = model.store();
-  return in_graphs(store, [&](Id graph) {
-    size_t count = 0;
-    for (const Id id : store.items(graph, Kind::kNode))
-      if (has_no_effect(store.node(id)) && bypass(store, graph, id)) ++count;
-    return count;
   });
 }
 

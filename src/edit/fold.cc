@@ -1,5 +1,5 @@
 // Constants computed ahead: what depends on constants alone, and on extents that are static, in all
-// graphs and functions.
+// graphs and functions. Constants are initializers then.
 #include <tenon/onnx.h>
 
 #include <algorithm>
@@ -41,6 +41,30 @@ class Folding {
     return graph_ == store_.graph() ? fold_known(inference.constants) : fold_extents(inference);
   }
 
+  /// Constant nodes become initializers, which functions do not have.
+  size_t constants_to_initializers() {
+    if (store_.container(graph_).kind == Container::Kind::kFunction) return 0;
+    size_t count = 0;
+    for (const Id id : store_.items(graph_, Kind::kNode)) {
+      const NodeContent& node = store_.node(id);
+      if (node.op_type != "Constant" || !is_standard_node(node) || node.outputs.size() != 1
+          || node.outputs[0].empty() || is_output(store_, graph_, node.outputs[0]))
+        continue;
+      const std::string_view name = node.outputs[0];
+      const AttributeContent* value = node.find("value");
+      const auto stored = value == nullptr ? std::string_view() : bytes_field(value->bytes, 5);
+      const auto tensor = stored.empty() ? constant_of(store_, graph_, name) : std::nullopt;
+      if (stored.empty() && !tensor) continue;
+      store_.remove(id);
+      if (tensor)
+        insert_tensor(store_, graph_, name, *tensor);
+      else
+        insert_tensor(store_, graph_, name, stored);
+      ++count;
+    }
+    return count;
+  }
+
   size_t run() {
     size_t count = 0;
     select();
@@ -76,7 +100,7 @@ class Folding {
       if (node.op_type != "Shape" || !is_standard_node(node) || node.inputs.size() != 1
           || node.attributes.size() != 0)
         continue;
-      const TensorType* type = type_of(inference, node.inputs[0]);
+      const TensorType* type = type_in(store_, inference.types, graph_, node.inputs[0]);
       if (type == nullptr || !type->has_shape) continue;
       std::vector<int64_t> extents;
       for (const Extent& extent : type->shape) extents.push_back(extent.value);
@@ -85,22 +109,6 @@ class Folding {
       ++count;
     }
     return count;
-  }
-
-  const TensorType* type_of(const Inference& inference, std::string_view name) const {
-    const Id producer = store_.producer(graph_, name);
-    if (producer == kNone || store_.item(producer).kind != Kind::kNode) return nullptr;
-    const Id graph = store_.item(producer).container;
-    if (graph == store_.graph()) return found_in(inference.types, name);
-    const auto types = inference.inner.find(graph);
-    return types == inference.inner.end() || contradicts(store_, graph, types->second)
-               ? nullptr
-               : found_in(types->second, name);
-  }
-
-  static const TensorType* found_in(const Types& types, std::string_view name) {
-    const auto found = types.find(name);
-    return found == types.end() ? nullptr : &found->second;
   }
 
   bool is_foldable(const NodeContent& node) const {
@@ -207,10 +215,7 @@ class Folding {
       return;
     }
     NodeDraft draft = standard_node(store_, "Constant", "", {}, {name});
-    draft.set(attribute_of(store_, "value",
-                           TensorValue{onnx_type_of(tensor.type()),
-                                       {tensor.shape().begin(), tensor.shape().end()},
-                                       {tensor.data<char>(), tensor.bytes()}}));
+    draft.set(constant_attribute(store_, tensor));
     store_.insert_node(graph_, std::move(draft), before);
   }
 
@@ -258,7 +263,10 @@ size_t fold_constants(Model& model, const FoldOptions& options) {
                             return reads_shapes(store, graph);
                           });
   const NameSet inexact = inexact_values(store);
-  const Inference inference = has_shapes ? infer(store) : Inference();
+  Inference inference = has_shapes ? infer(store) : Inference();
+  std::erase_if(inference.types, [&](const auto& of_graph) {
+    return of_graph.first != store.graph() && contradicts(store, of_graph.first, of_graph.second);
+  });
   const int64_t opset = opset_of(store, 0);
   size_t count = 0;
   for (const Id graph : graphs) {
@@ -268,7 +276,7 @@ size_t fold_constants(Model& model, const FoldOptions& options) {
     while (store.container(root).parent > 0) root = store.container(root).parent;
     if (root != store.graph() && opset_of(store, root) != opset) continue;
     Folding folding(store, graph, options, inexact);
-    count += folding.fold_shapes(inference) + folding.run();
+    count += folding.fold_shapes(inference) + folding.run() + folding.constants_to_initializers();
   }
   if (count > 0) remove_unused(model);
   return count;

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "compare/page.h"
 #include "error.h"
 #include "npz.h"
+#include "onnx_arguments.h"
 #include "onnx_page.h"
 #include "options.h"
 
@@ -15,50 +14,6 @@ namespace {
 
 using edit::Model;
 using Apply = std::function<std::string(Model&, const std::string&)>;
-
-// A name with a colon or comma stands in quotes, which split() leaves.
-std::string without_quotes(const std::string& text) {
-  std::string bare;
-  char quote = 0;
-  for (const char c : text)
-    if (c == quote)
-      quote = 0;
-    else if (quote == 0 && (c == '\'' || c == '"'))
-      quote = c;
-    else
-      bare += c;
-  return bare;
-}
-
-std::vector<std::string> names_of(const std::string& text) {
-  std::vector<std::string> names;
-  for (const std::string& part : split(text, ','))
-    if (!part.empty()) names.push_back(without_quotes(part));
-  return names;
-}
-
-int64_t integer_of(const char* verb, const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    fail("{}: '{}' is no whole number", verb, text);
-  return value;
-}
-
-// "A:B"; quotes stay in B where it is a list.
-std::pair<std::string, std::string> two_parts(const char* verb, const std::string& text) {
-  const auto parts = split(text, ':');
-  if (parts.size() != 2 || parts[0].empty() || parts[1].empty())
-    fail(
-        "{}: '{}' is not two names with a colon between them; a name with a colon stands in quotes",
-        verb, text);
-  return {without_quotes(parts[0]), parts[1]};
-}
-
-std::pair<std::string, std::string> two_names(const char* verb, const std::string& text) {
-  const auto [first, second] = two_parts(verb, text);
-  return {first, without_quotes(second)};
-}
 
 // What a verb that changes things counts.
 Apply counting(const char* what, size_t (*change)(Model&)) {
@@ -116,7 +71,9 @@ std::string fold(Model& model, const std::string& text) {
     if (mib < 0 || mib > (1 << 20)) fail("fold: the limit of {} MiB is not possible", mib);
     options.max_bytes = static_cast<size_t>(mib) << 20;
   }
-  return fmt::format("{} nodes folded\n", edit::fold_constants(model, options));
+  const size_t folded = edit::fold_constants(model, options);
+  const size_t taken = edit::fold_into_weights(model);
+  return fmt::format("{} nodes folded, {} into weights\n", folded, taken);
 }
 
 std::string clean(Model& model, const std::string&) {
@@ -124,17 +81,6 @@ std::string clean(Model& model, const std::string&) {
   const size_t shared = edit::share_equal(model);
   const size_t unused = edit::remove_unused(model);
   return fmt::format("{} without effect, {} equal to others, {} unused\n", passed, shared, unused);
-}
-
-edit::Extent extent_of(const std::string& text) {
-  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (is_number) return {integer_of("extent", text), ""};
-  if (text == "?" || text == "-1") return {};
-  if (text.empty()) fail("an extent is empty: give a number, a name, or ?");
-  if (text.starts_with('-'))
-    fail("'{}' is no extent: give a number from 0 on, a name that does not begin with -, or ?",
-         text);
-  return {-1, text};
 }
 
 std::string followed(size_t count) {
@@ -153,74 +99,10 @@ std::string set_dim(Model& model, const std::string& text) {
   return followed(edit::set_dim(model, name, extent_of(extent)));
 }
 
-// A text in quotes is a text; quotes within one, as JSON has them, are its own.
-edit::AttributeValue value_of(const std::string& text) {
-  const bool is_quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"')
-                         && text.find(text.front(), 1) == text.size() - 1;
-  if (is_quoted) return text.substr(1, text.size() - 2);
-  const auto number = [](const std::string& word) -> std::optional<int64_t> {
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
-    return value;
-  };
-  const auto real = [](const std::string& word) -> std::optional<float> {
-    float value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
-    return value;
-  };
-  if (const auto value = number(text)) return *value;
-  if (const auto value = real(text)) return *value;
-  if (!text.starts_with('[') || !text.ends_with(']')) return text;
-  std::vector<int64_t> integers;
-  std::vector<float> reals;
-  const auto words = split(text.substr(1, text.size() - 2), ';');
-  for (const std::string& word : words) {
-    if (const auto value = number(word)) integers.push_back(*value);
-    if (const auto value = real(word)) reals.push_back(*value);
-  }
-  if (integers.size() == words.size()) return integers;
-  if (reals.size() == words.size()) return reals;
-  return words;
-}
-
-// "Operator" or "domain::Operator", and attributes: "NAME=VALUE" between commas.
-edit::Node node_of(const std::string& text) {
-  const auto words = split(text, ',');
-  edit::Node node;
-  const std::string name = without_quotes(words[0]);
-  const size_t colons = name.find("::");
-  node.op_type = colons == std::string::npos ? name : name.substr(colons + 2);
-  if (colons != std::string::npos) node.domain = name.substr(0, colons);
-  for (size_t i = 1; i < words.size(); ++i) {
-    const size_t equals = words[i].find('=');
-    if (equals == std::string::npos || equals == 0)
-      fail("'{}' is not an attribute: write NAME=VALUE", words[i]);
-    node.attributes.emplace_back(words[i].substr(0, equals), value_of(words[i].substr(equals + 1)));
-  }
-  return node;
-}
-
 edit::NodeId find_node(const Model& model, const std::string& name) {
   const auto node = model.find_node(name);
   if (!node) fail("there is no node '{}'", name);
   return *node;
-}
-
-// The first colon outside of quotes that is not part of a "::".
-size_t single_colon(const std::string& text, size_t from = 0) {
-  char quote = 0;
-  for (size_t at = from; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quote != 0 || c == '\'' || c == '"') {
-      quote = quote == 0 ? c : c == quote ? 0 : quote;
-    } else if (c == ':') {
-      if (at + 1 >= text.size() || text[at + 1] != ':') return at;
-      ++at;
-    }
-  }
-  return std::string::npos;
 }
 
 std::string swap(Model& model, const std::string& text) {
@@ -252,7 +134,7 @@ std::string set_attribute(Model& model, const std::string& text) {
   const std::string name = text.substr(colon + 1, equals - colon - 1);
   std::erase_if(node.attributes, [&](const auto& each) { return each.first == name; });
   if (const std::string value = text.substr(equals + 1); !value.empty())
-    node.attributes.emplace_back(name, value_of(value));
+    node.attributes.emplace_back(name, attribute_value_of(value));
   model.replace_node(id, node);
   return {};
 }
@@ -319,7 +201,7 @@ std::string insert_qdq(Model& model, const std::string& text) {
     const std::string name = words[i].substr(0, equals);
     const edit::AttributeValue value = equals == std::string::npos
                                            ? edit::AttributeValue()
-                                           : value_of(words[i].substr(equals + 1));
+                                           : attribute_value_of(words[i].substr(equals + 1));
     const auto* integer = std::get_if<int64_t>(&value);
     if (const auto* one = std::get_if<float>(&value); name == "scale" && one != nullptr)
       parameters.scales = {*one};
