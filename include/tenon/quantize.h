@@ -53,8 +53,9 @@ inline std::vector<ChannelNumbers> channel_numbers(const ChannelNumbersByName& n
 
 /// The ONNX model at `path` made ready to be calibrated and quantized; it computes the same. Opset
 /// 11 and 12 become 13, which has scales for each channel, where the model allows it;
-/// BatchNormalization behind a Conv becomes part of its weights; nodes without a name get one, as
-/// "Conv_7" by its place; weights in files of their own come into the model.
+/// what only scales what a Conv gives (BatchNormalization, factors and addends of channels) and
+/// zeros around what it reads become part of it; nodes without a name get one, as "Conv_7" by its
+/// place; weights in files of their own come into the model.
 /// @param equalizes also brings the channels between two convolutions, with ReLU or pooling
 /// between them, to the same range (Nagel et al., ICCV 2019, section 4.1).
 /// Null after an error to the logger, for a model that is not usable or a result above 2 GiB; and

@@ -6,7 +6,6 @@
 #include "api/guard.h"
 #include "api/host_memory.h"
 #include "backend/targets.h"
-#include "base/file.h"
 #include "calibration/calibration_cache.h"
 #include "quantize/prepare_model.h"
 #include "quantize/quantize_model.h"
@@ -55,8 +54,7 @@ nvinfer1::IHostMemory* tenonPrepareModel(nvinfer1::ILogger* logger, const char* 
   const Reporter reporter(logger);
   return reporter.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     require(path != nullptr, "the path is null");
-    const auto file = MappedFile::open(path);
-    return memory_of(prepare_model(file->bytes(), {path, reporter.log(), equalizes}));
+    return memory_of(prepare_model(path, {reporter.log(), equalizes}));
   });
 }
 

@@ -28,10 +28,7 @@ GraphEdit::GraphEdit(onnx::ModelProto& model, TensorSource& source)
   }
   for (auto& node : *graph_.mutable_node()) {
     for (const auto& input : node.input()) users_[input].push_back(&node);
-    for (const auto& output : node.output()) {
-      names_.insert(output);
-      producers_[output] = &node;
-    }
+    names_.insert(node.output().begin(), node.output().end());
     for (const auto& attribute : node.attribute())
       if (node.op_type() == "Constant" && attribute.name() == "value" && node.output_size() == 1)
         constants_[node.output(0)] = &attribute.t();
@@ -47,11 +44,6 @@ std::optional<GraphEdit::Constant> GraphEdit::constant(const std::string& name) 
   const auto* values = tensor.data<float>();
   return Constant{{found->second->dims().begin(), found->second->dims().end()},
                   {values, values + tensor.count()}};
-}
-
-onnx::NodeProto* GraphEdit::producer(const std::string& tensor) const {
-  const auto found = producers_.find(tensor);
-  return found == producers_.end() ? nullptr : found->second;
 }
 
 const std::vector<onnx::NodeProto*>& GraphEdit::users(const std::string& tensor) const {
@@ -90,10 +82,7 @@ void GraphEdit::finish() {
   graph_.mutable_node()->ExtractSubrange(0, static_cast<int>(old.size()), old.data());
   for (onnx::NodeProto* const node : old) {
     for (onnx::NodeProto* const made : added_[node]) nodes.AddAllocated(made);
-    if (removed_.contains(node))
-      delete node;
-    else
-      nodes.AddAllocated(node);
+    nodes.AddAllocated(node);
   }
   graph_.mutable_node()->Swap(&nodes);
   std::multiset<std::string> reads;

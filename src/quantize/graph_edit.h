@@ -14,7 +14,7 @@ namespace tenon {
 /// Names that a graph and those inside it read.
 void add_read_names(const onnx::GraphProto& graph, std::multiset<std::string>& names);
 
-/// For changes that replace constants and take nodes out. One is made for each walk over a model,
+/// For changes that replace constants and put nodes in. One is made for each walk over a model,
 /// for it does not follow what others change.
 class GraphEdit {
  public:
@@ -28,8 +28,6 @@ class GraphEdit {
   /// float32.
   std::optional<Constant> constant(const std::string& name) const;
 
-  /// Null for inputs and constants of the graph.
-  onnx::NodeProto* producer(const std::string& tensor) const;
   /// The nodes of the graph itself that read a tensor, once for each input.
   const std::vector<onnx::NodeProto*>& users(const std::string& tensor) const;
   /// The only reader of a tensor; null where there are more, or graphs inside read it, or the
@@ -41,7 +39,6 @@ class GraphEdit {
   /// A new node in front of another one, with one output of a name like this one.
   onnx::NodeProto& add_node_before(const onnx::NodeProto& user, const char* type,
                                    const std::string& output);
-  void remove(const onnx::NodeProto& node) { removed_.insert(&node); }
 
   /// Makes the changes of nodes, and takes out constants that only they have read before.
   void finish();
@@ -54,9 +51,7 @@ class GraphEdit {
   std::multiset<std::string> reads_;  // of all graphs
   std::set<std::string> names_;       // that are taken
   std::map<std::string, const onnx::TensorProto*> constants_;
-  std::map<std::string, onnx::NodeProto*> producers_;
   std::map<std::string, std::vector<onnx::NodeProto*>> users_;
-  std::set<const onnx::NodeProto*> removed_;
   std::map<const onnx::NodeProto*, std::vector<onnx::NodeProto*>> added_;  // in front of which
 };
 

@@ -1,50 +1,66 @@
 #include "quantize/prepare_model.h"
 
 #include <onnx_schema.pb.h>
+#include <tenon/onnx.h>
 
+#include <algorithm>
+
+#include "base/error.h"
+#include "edit/store.h"
 #include "import/graph.h"
-#include "import/import.h"
 #include "quantize/equalize.h"
-#include "quantize/fold_batch_norm.h"
-#include "quantize/raise_opset.h"
 #include "quantize/smooth.h"
 #include "quantize/whole_model.h"
 
 namespace tenon {
 namespace {
 
-TensorRanks ranks_of(std::span<const std::byte> bytes, const PrepareModelOptions& options) {
-  Network network;
-  ImportReport report;
-  ImportOptions import;
-  import.model_path = options.model_path;
-  import.log = options.log;
-  import_onnx(bytes, import, network, report);
-  network.infer();
-  TensorRanks ranks;
-  for (const auto& value : network.values())
-    if (value->known) ranks.emplace(value->name, static_cast<int>(value->dims.size()));
-  return ranks;
+// The first opset whose DequantizeLinear has a scale for each channel, and its IR version.
+constexpr int64_t kPerChannel = 13, kIrOfPerChannel = 7;
+
+// Nodes without a name get the one that messages have for them, which edits would change.
+void name_nodes(edit::Model& model) {
+  edit::Store& store = model.store();
+  int index = 0;
+  for (const edit::Id id : store.items(store.graph(), edit::Kind::kNode)) {
+    onnx::NodeProto node;
+    node.set_name(std::string(store.content(id).name));
+    node.set_op_type(std::string(store.node(id).op_type));
+    std::string name = shown_name(node, index++);
+    if (name == store.content(id).name) continue;
+    edit::NodeDraft draft = store.draft(id);
+    draft.name = store.keep(std::move(name));
+    store.replace_node(id, std::move(draft));
+  }
 }
 
-// Nodes without a name get the one that messages have for them, which new ones in front of them
-// would change.
-void name_nodes(onnx::ModelProto& model) {
-  int index = 0;
-  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node())
-    node.set_name(shown_name(node, index++));
+bool raise_opset(edit::Model& model, const Log& log) {
+  const int64_t opset = model.opset();
+  if (opset < 11 || opset >= kPerChannel) return false;
+  try {
+    edit::convert_opset(model, kPerChannel);
+    return true;
+  } catch (const Error& e) {
+    log.warning("the model keeps its opset: {}", e.what());
+    return false;
+  }
+}
+
+std::unique_ptr<onnx::ModelProto> parsed(const std::string& bytes, const std::string& path) {
+  return parse_model(std::as_bytes(std::span(bytes)), path);
 }
 
 }  // namespace
 
-std::string prepare_model(std::span<const std::byte> bytes, const PrepareModelOptions& options) {
-  const auto model = parse_model(bytes, options.model_path);
-  TensorSource source{options.model_path, options.log, {}};
-  name_nodes(*model);
-  if (const std::string reason = raise_opset(*model, ranks_of(bytes, options)); !reason.empty())
-    options.log.warning("the model keeps its opset: {}", reason);
-  const int norms = fold_batch_norms(*model, source);
-  if (norms > 0) options.log.info("{} batch norms became part of convolutions", norms);
+std::string prepare_model(const std::string& path, const PrepareModelOptions& options) {
+  auto edited = edit::Model::load(path);
+  name_nodes(edited);
+  const bool is_raised = raise_opset(edited, options.log);
+  const size_t count = edit::fold_into_weights(edited);
+  if (count > 0) options.log.info("{} nodes became part of convolutions", count);
+  const auto model = parsed(edited.serialize(), path);
+  if (is_raised) model->set_ir_version(std::max(model->ir_version(), kIrOfPerChannel));
+  TensorSource source{path, options.log, {}};
   if (options.equalizes)
     options.log.info("{} pairs of convolutions were equalized", equalize(*model, source));
   return whole_bytes(*model, source);
