@@ -20,7 +20,8 @@ using Decode = Result<std::vector<Box>> (*)(const serve::View&,
 serve::DetectOptions placed(serve::DetectOptions options, Tensor& placement) {
   const float* const numbers = value_of(placement.cpu<float>());
   for (int i = 0; i < 8; ++i)
-    if (!std::isfinite(numbers[i])) throw Error{"input 'placement' has a number that is not finite"};
+    if (!std::isfinite(numbers[i]))
+      throw Error{"input 'placement' has a number that is not finite"};
   std::copy_n(numbers, 6, options.to_picture.begin());
   constexpr float kMost = 1 << 24;
   if (!(numbers[6] >= 0 && numbers[6] <= kMost && numbers[7] >= 0 && numbers[7] <= kMost))

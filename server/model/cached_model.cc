@@ -56,15 +56,14 @@ class CachedModel final : public Model {
                                    *std::move(outputs)});
     }
     const double looking = seconds_since(begin);
-    model_->infer(std::move(request),
-                  [cache = cache_, counts = counts_, key = std::move(key), looking,
-                   receive = std::move(receive)](InferAnswer answer) {
-                    const auto answered = Clock::now();
-                    if (auto* const response = std::get_if<InferResponse>(&answer))
-                      (void)session::guard([&] { cache->insert(*key, response->outputs); });
-                    counts->add_miss(looking + seconds_since(answered));
-                    receive(std::move(answer));
-                  });
+    model_->infer(std::move(request), [cache = cache_, counts = counts_, key = std::move(key),
+                                       looking, receive = std::move(receive)](InferAnswer answer) {
+      const auto answered = Clock::now();
+      if (auto* const response = std::get_if<InferResponse>(&answer))
+        (void)session::guard([&] { cache->insert(*key, response->outputs); });
+      counts->add_miss(looking + seconds_since(answered));
+      receive(std::move(answer));
+    });
   }
 
   serve::Statistics statistics() const override {

@@ -14,8 +14,7 @@ void check_inputs(const ModelMetadata& metadata, const InferRequest& request,
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const auto& [name, tensor] = request.inputs[i];
     const auto info = std::ranges::find(metadata.inputs, name, &TensorMetadata::name);
-    if (info == metadata.inputs.end())
-      throw Error{"there is no input '" + printable(name) + "'"};
+    if (info == metadata.inputs.end()) throw Error{"there is no input '" + printable(name) + "'"};
     for (size_t other = 0; other < i; ++other)
       if (request.inputs[other].name == name)
         throw Error{"input '" + printable(name) + "' is given twice"};

@@ -76,9 +76,10 @@ class Run final : public std::enable_shared_from_this<Run> {
         answered(step, RequestError{Failure::kInternal, taken.error()});
         continue;
       }
-      members_[step]->infer(*std::move(taken), [self = shared_from_this(), step](InferAnswer answer) {
-        self->answered(step, std::move(answer));
-      });
+      members_[step]->infer(*std::move(taken),
+                            [self = shared_from_this(), step](InferAnswer answer) {
+                              self->answered(step, std::move(answer));
+                            });
     }
   }
 
@@ -121,8 +122,8 @@ class Run final : public std::enable_shared_from_this<Run> {
       else
         error = std::get<RequestError>(std::move(answer));
       if (error && !error_) {
-        error_ = {error->failure, printable(graph_.metadata.name) + ", " + step.label + ": "
-                                      + error->text};
+        error_ = {error->failure,
+                  printable(graph_.metadata.name) + ", " + step.label + ": " + error->text};
         has_failed = true;
       }
       if (error_) ready.clear();  // nothing more is begun
@@ -184,8 +185,8 @@ class Ensemble final : public Model {
       if (is_taken) leave();
     };
     if (!is_taken)
-      return counted(RequestError{Failure::kUnavailable, printable(graph_.metadata.name)
-                                                             + ": is being unloaded"});
+      return counted(RequestError{Failure::kUnavailable,
+                                  printable(graph_.metadata.name) + ": is being unloaded"});
     Members members;
     if (auto error = check(request, members)) return counted(*std::move(error));
     std::make_shared<Run>(graph_, std::move(members), std::move(request), std::move(counted))
@@ -243,8 +244,8 @@ class Ensemble final : public Model {
       check_request(graph_.metadata, request, [this](size_t input, const Tensor& tensor) {
         const TensorMetadata& info = graph_.metadata.inputs[input];
         if (!shapes_agree(tensor.shape(), info.shape))
-          throw Error{"input '" + printable(info.name) + "' has the shape "
-                      + tensor.shape_string() + "; expected " + session::shape_text(info.shape)};
+          throw Error{"input '" + printable(info.name) + "' has the shape " + tensor.shape_string()
+                      + "; expected " + session::shape_text(info.shape)};
       });
     } catch (Error& error) {
       return RequestError{Failure::kInvalid, name + ": " + error.text};

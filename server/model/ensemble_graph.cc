@@ -53,8 +53,8 @@ class GraphMaker {
 
   void find_members() {
     for (const EnsembleStep& step : config_.steps) {
-      const std::string label = "step " + std::to_string(members_.size() + 1) + " (model "
-                                + quoted(step.model) + ")";
+      const std::string label =
+          "step " + std::to_string(members_.size() + 1) + " (model " + quoted(step.model) + ")";
       const std::string version = step.version < 0 ? "" : std::to_string(step.version);
       if (step.model == config_.name) throw Error{label + ": an ensemble cannot be its own step"};
       auto found = models_.find(step.model, version);
@@ -163,9 +163,8 @@ class GraphMaker {
       };
       if (writer.tensor.type != reader.tensor.type
           || !shapes_agree(writer.tensor.shape, reader.tensor.shape))
-        throw Error{"tensor " + quoted(name) + ": " + writer.label + " is "
-                    + text(writer.tensor) + ", and " + reader.label + " is "
-                    + text(reader.tensor)};
+        throw Error{"tensor " + quoted(name) + ": " + writer.label + " is " + text(writer.tensor)
+                    + ", and " + reader.label + " is " + text(reader.tensor)};
     }
   }
 
@@ -189,7 +188,8 @@ class GraphMaker {
     }
     for (size_t step = 0; step < missing.size(); ++step)
       if (missing[step] > 0)
-        throw Error{graph_.steps[step].label + ": waits for its own output: the steps are a circle"};
+        throw Error{graph_.steps[step].label
+                    + ": waits for its own output: the steps are a circle"};
   }
 
   // The largest batch of all members, or what the configuration says.

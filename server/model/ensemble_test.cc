@@ -27,37 +27,41 @@ class EnsembleTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const Shape rows{-1, 2};
-    models_.add({"scale", "1", "", {{"x", DataType::kFLOAT, rows}}, {{"y", DataType::kFLOAT, rows}}, 8},
-                [this](InferRequest request, const Receive& receive) {
-                  last_ = {request.id, request.trace, request.priority};
-                  receive(doubled(request.inputs[0].tensor));
-                });
-    models_.add({"add",
-                 "1",
-                 "",
-                 {{"a", DataType::kFLOAT, rows}, {"b", DataType::kFLOAT, rows}},
-                 {{"sum", DataType::kFLOAT, rows}},
-                 4},
-                [](InferRequest request, const Receive& receive) {
-                  std::ranges::sort(request.inputs, {}, &NamedTensor::name);
-                  std::vector<float> sum = values_of(request.inputs[0].tensor);
-                  const std::vector<float> other = values_of(request.inputs[1].tensor);
-                  for (size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
-                  InferResponse response;
-                  response.outputs.push_back(
-                      {"sum", tensor_with(request.inputs[0].tensor.shape(), sum)});
-                  receive(std::move(response));
-                });
-    models_.add({"hold", "1", "", {{"x", DataType::kFLOAT, rows}}, {{"y", DataType::kFLOAT, rows}}, 8},
-                [this](InferRequest request, Receive receive) {
-                  held_.push_back({std::move(request), std::move(receive)});
-                });
-    models_.add({"fail", "1", "", {{"x", DataType::kFLOAT, rows}}, {{"y", DataType::kFLOAT, rows}}, 8},
-                [](const InferRequest&, const Receive& receive) {
-                  receive(RequestError{Failure::kInternal, "the engine failed"});
-                });
-    models_.add({"names", "1", "", {{"x", DataType::kINT32, rows}}, {{"y", DataType::kFLOAT, {-1, 3}}}},
-                {});
+    models_.add(
+        {"scale", "1", "", {{"x", DataType::kFLOAT, rows}}, {{"y", DataType::kFLOAT, rows}}, 8},
+        [this](InferRequest request, const Receive& receive) {
+          last_ = {request.id, request.trace, request.priority};
+          receive(doubled(request.inputs[0].tensor));
+        });
+    models_.add(
+        {"add",
+         "1",
+         "",
+         {{"a", DataType::kFLOAT, rows}, {"b", DataType::kFLOAT, rows}},
+         {{"sum", DataType::kFLOAT, rows}},
+         4},
+        [](InferRequest request, const Receive& receive) {
+          std::ranges::sort(request.inputs, {}, &NamedTensor::name);
+          std::vector<float> sum = values_of(request.inputs[0].tensor);
+          const std::vector<float> other = values_of(request.inputs[1].tensor);
+          for (size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
+          InferResponse response;
+          response.outputs.push_back({"sum", tensor_with(request.inputs[0].tensor.shape(), sum)});
+          receive(std::move(response));
+        });
+    models_.add(
+        {"hold", "1", "", {{"x", DataType::kFLOAT, rows}}, {{"y", DataType::kFLOAT, rows}}, 8},
+        [this](InferRequest request, Receive receive) {
+          held_.push_back({std::move(request), std::move(receive)});
+        });
+    models_.add(
+        {"fail", "1", "", {{"x", DataType::kFLOAT, rows}}, {{"y", DataType::kFLOAT, rows}}, 8},
+        [](const InferRequest&, const Receive& receive) {
+          receive(RequestError{Failure::kInternal, "the engine failed"});
+        });
+    models_.add(
+        {"names", "1", "", {{"x", DataType::kINT32, rows}}, {{"y", DataType::kFLOAT, {-1, 3}}}},
+        {});
   }
 
   static InferAnswer doubled(Tensor& x) {
@@ -155,7 +159,8 @@ TEST_F(EnsembleTest, StepsThatDoNotWaitForEachOtherRunTogether) {
   const auto model = ensemble(graph(step("hold", "x=x", "y=left") + step("hold", "x=x", "y=right")
                                     + step("add", "a=left b=right", "sum=z")));
   std::promise<InferAnswer> promise;
-  model->infer(request_of({1, 2}), [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
+  model->infer(request_of({1, 2}),
+               [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
   ASSERT_EQ(held_.size(), 2u);
   EXPECT_EQ(model->statistics().jobs, 1u);
   for (Held& held : held_) held.receive(doubled(held.request.inputs[0].tensor));
@@ -168,7 +173,8 @@ TEST_F(EnsembleTest, AnErrorNamesItsStepAndCancelsTheOthers) {
   const auto model = ensemble(graph(step("hold", "x=x", "y=left") + step("fail", "x=x", "y=right")
                                     + step("add", "a=left b=right", "sum=z")));
   std::promise<InferAnswer> promise;
-  model->infer(request_of({1, 2}), [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
+  model->infer(request_of({1, 2}),
+               [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
   ASSERT_EQ(held_.size(), 1u);
   EXPECT_TRUE(held_[0].request.stop.stop_requested());
   held_[0].receive(RequestError{Failure::kCancelled, "it was cancelled"});
@@ -202,9 +208,11 @@ TEST_F(EnsembleTest, DeadlinesAndCancellationAreTheSteps) {
 }
 
 TEST_F(EnsembleTest, MembersAreThoseOfTheRequestsTime) {
-  const auto model = ensemble(graph(step("hold", "x=x", "y=once") + step("scale", "x=once", "y=z")));
+  const auto model =
+      ensemble(graph(step("hold", "x=x", "y=once") + step("scale", "x=once", "y=z")));
   std::promise<InferAnswer> promise;
-  model->infer(request_of({1, 2}), [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
+  model->infer(request_of({1, 2}),
+               [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
   EXPECT_TRUE(models_.unload("scale", false));
   held_.at(0).receive(doubled(held_[0].request.inputs[0].tensor));
   EXPECT_EQ(error_of(promise.get_future().get()), "");
@@ -237,25 +245,29 @@ TEST_F(EnsembleTest, GraphsThatCannotRunAreRefused) {
             "both: step 1 (model 'add'): input_map has nothing for input 'b'");
   EXPECT_EQ(error(graph(step("scale", "x=x", ""))),
             "both: step 1 (model 'scale'): output_map is empty");
-  EXPECT_EQ(error(graph(step("add", "a=x b=w", "sum=z"))),
-            "both: tensor 'w', which input 'b' of step 1 (model 'add') reads, comes from no step and "
-            "is no input");
-  EXPECT_EQ(error(graph(step("scale", "x=x", "y=z") + step("hold", "x=x", "y=z"))),
-            "both: tensor 'z' comes from output 'y' of step 1 (model 'scale') and from output 'y' of "
-            "step 2 (model 'hold')");
+  EXPECT_EQ(
+      error(graph(step("add", "a=x b=w", "sum=z"))),
+      "both: tensor 'w', which input 'b' of step 1 (model 'add') reads, comes from no step and "
+      "is no input");
+  EXPECT_EQ(
+      error(graph(step("scale", "x=x", "y=z") + step("hold", "x=x", "y=z"))),
+      "both: tensor 'z' comes from output 'y' of step 1 (model 'scale') and from output 'y' of "
+      "step 2 (model 'hold')");
   EXPECT_EQ(error(graph(step("scale", "x=x", "y=y"))), "both: output 'z' comes from no step");
   EXPECT_EQ(error(graph(step("scale", "x=w", "y=z"))), "both: input 'x' goes to no step");
   EXPECT_THAT(error(graph(step("scale", "x=x", "y=z") + step("add", "a=x b=c", "sum=b")
                           + step("scale", "x=b", "y=c"))),
               HasSubstr("step 2 (model 'add'): waits for its own output"));
-  EXPECT_EQ(error(graph(step("names", "x=x", "y=z"), "")),
-            "both: tensor 'x': input 'x' is FP32 2, and input 'x' of step 1 (model 'names') is INT32 "
-            "-1x2");
-  EXPECT_EQ(error("platform: 'ensemble' input { name: 'x' } output { name: 'z' dims: 2 } "
-                  "max_batch_size: 1 ensemble_scheduling { "
-                  + step("names", "x=x", "y=z") + "}"),
-            "both: tensor 'z': output 'y' of step 1 (model 'names') is FP32 -1x3, and output 'z' is "
-            "FP32 -1x2");
+  EXPECT_EQ(
+      error(graph(step("names", "x=x", "y=z"), "")),
+      "both: tensor 'x': input 'x' is FP32 2, and input 'x' of step 1 (model 'names') is INT32 "
+      "-1x2");
+  EXPECT_EQ(
+      error("platform: 'ensemble' input { name: 'x' } output { name: 'z' dims: 2 } "
+            "max_batch_size: 1 ensemble_scheduling { "
+            + step("names", "x=x", "y=z") + "}"),
+      "both: tensor 'z': output 'y' of step 1 (model 'names') is FP32 -1x3, and output 'z' is "
+      "FP32 -1x2");
   EXPECT_EQ(error(graph(step("add", "a=x b=x", "sum=z"), "max_batch_size: 5")),
             "both: max_batch_size: step 1 (model 'add') takes batches of at most 4, found 5");
   EXPECT_THAT(error("platform: 'ensemble'"), HasSubstr("an ensemble needs ensemble_scheduling"));

@@ -32,9 +32,8 @@ PictureOptions picture_options(const ModelConfig& config) {
   for (const float value : std)
     if (value == 0) throw Error{"parameters: std: expected numbers other than 0"};
   parameters.finish();
-  options.norm =
-      serve::Norm::mean_std(mean, std, 1 / 255.F,
-                            is_rgb ? serve::ChannelType::None : serve::ChannelType::Invert);
+  options.norm = serve::Norm::mean_std(
+      mean, std, 1 / 255.F, is_rgb ? serve::ChannelType::None : serve::ChannelType::Invert);
   return options;
 }
 
@@ -69,7 +68,8 @@ Tensors prepared(Tensor& file, const PictureOptions& options) {
   } else {
     value_of(serve::resize_bilinear_and_normalize(image, {made[0]}, options.norm));
   }
-  float* const numbers = value_of(made.emplace_back(heap_tensor({8}, DataType::kFLOAT)).cpu<float>());
+  float* const numbers =
+      value_of(made.emplace_back(heap_tensor({8}, DataType::kFLOAT)).cpu<float>());
   std::ranges::copy(placement, numbers);
   numbers[6] = static_cast<float>(picture.width);
   numbers[7] = static_cast<float>(picture.height);
@@ -82,17 +82,15 @@ PipelineParts picture_stage(const ModelConfig& config) {
   const PictureOptions options = picture_options(config);
   PipelineParts parts;
   parts.metadata.inputs = {{"picture", DataType::kUINT8, {-1}}};
-  parts.metadata.outputs = {
-      {"images", DataType::kFLOAT, {1, 3, options.height, options.width}},
-      {"placement", DataType::kFLOAT, {8}}};
+  parts.metadata.outputs = {{"images", DataType::kFLOAT, {1, 3, options.height, options.width}},
+                            {"placement", DataType::kFLOAT, {8}}};
   parts.ranges = {{{1}, {INT64_MAX}}};
-  parts.instances.push_back(
-      {[options](std::span<Tensors* const> jobs) {
-         std::vector<Tensors> made;
-         made.push_back(prepared(jobs.front()->front(), options));
-         return serve::BatchResult<Tensors>(std::move(made));
-       },
-       {}});
+  parts.instances.push_back({[options](std::span<Tensors* const> jobs) {
+                               std::vector<Tensors> made;
+                               made.push_back(prepared(jobs.front()->front(), options));
+                               return serve::BatchResult<Tensors>(std::move(made));
+                             },
+                             {}});
   return parts;
 }
 

@@ -44,7 +44,7 @@ CacheKey::CacheKey(uint64_t model, InferRequest& request) : model_(model) {
   XXH3_state_t* const state = XXH3_createState();
   if (state == nullptr) throw std::bad_alloc();
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> owner(state,
-                                                                            &XXH3_freeState);
+                                                                              &XXH3_freeState);
   XXH3_64bits_reset(state);
   XXH3_64bits_update(state, head_.data(), head_.size());
   for (Tensor& tensor : tensors_)

@@ -80,8 +80,8 @@ TEST(CachedModel, AsksTheModelOnce) {
   int asked = 0;
   std::optional<RequestError> failure;
   ModelMetadata metadata{"sum", "3", "", {{"x", DataType::kFLOAT, {-1}}}, {}};
-  const auto inner = std::make_shared<FunctionModel>(
-      metadata, [&](const InferRequest&, const Receive& receive) {
+  const auto inner =
+      std::make_shared<FunctionModel>(metadata, [&](const InferRequest&, const Receive& receive) {
         ++asked;
         if (failure) return receive(*failure);
         InferResponse response;

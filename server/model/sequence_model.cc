@@ -29,11 +29,11 @@ struct WaitingRequest {
 struct Sequence {
   decltype(SequencePlace::id) id;
   std::deque<std::unique_ptr<WaitingRequest>> waiting;
-  std::vector<Tensor> states;   // of whoever runs a request of it
-  bool has_slot = false;        // it is one of those that may be at the same time
-  bool has_begun = false;       // its start was run, and its end was not
-  bool is_running = false;      // a request of it is
-  Clock::time_point used;       // when its last request was answered
+  std::vector<Tensor> states;  // of whoever runs a request of it
+  bool has_slot = false;       // it is one of those that may be at the same time
+  bool has_begun = false;      // its start was run, and its end was not
+  bool is_running = false;     // a request of it is
+  Clock::time_point used;      // when its last request was answered
 };
 
 std::string id_text(const SequencePlace& place) {
@@ -317,10 +317,10 @@ class SequenceModel final : public Model {
         const auto place = sequence->waiting.begin() + static_cast<std::ptrdiff_t>(i);
         const bool is_late = request.deadline && *request.deadline <= now;
         if (request.stop.stop_requested() || is_late) {
-          answers.push_back(is_late ? refused(*sequence, place, Failure::kExpired,
-                                              "its deadline passed while it waited in its sequence")
-                                    : refused(*sequence, place, Failure::kCancelled,
-                                              "it was cancelled"));
+          answers.push_back(
+              is_late ? refused(*sequence, place, Failure::kExpired,
+                                "its deadline passed while it waited in its sequence")
+                      : refused(*sequence, place, Failure::kCancelled, "it was cancelled"));
           continue;
         }
         if (request.deadline) next = std::min(next, *request.deadline);
@@ -343,8 +343,8 @@ class SequenceModel final : public Model {
   mutable std::mutex mutex_;
   std::condition_variable empty_;
   std::map<decltype(SequencePlace::id), std::shared_ptr<Sequence>> sequences_;
-  std::deque<std::shared_ptr<Sequence>> backlog_;  // those that wait for a slot
-  std::deque<std::shared_ptr<Sequence>> ready_;    // those that may have a request to run
+  std::deque<std::shared_ptr<Sequence>> backlog_;    // those that wait for a slot
+  std::deque<std::shared_ptr<Sequence>> ready_;      // those that may have a request to run
   std::array<uint64_t, serve::kFailures> failed_{};  // requests that the model never saw
   size_t waiting_ = 0, requests_ = 0, running_sequences_ = 0;
   bool is_pumping_ = false, is_draining_ = false, is_over_ = false;

@@ -22,9 +22,11 @@ using ::testing::HasSubstr;
 const std::string kState =
     "state { input_name: 'sum_in' output_name: 'sum_out' data_type: TYPE_FP32 dims: 1 } ";
 const std::string kControls =
-    "control_input { name: 'start' control { kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1] } } "
+    "control_input { name: 'start' control { kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1] "
+    "} } "
     "control_input { name: 'end' control { kind: CONTROL_SEQUENCE_END fp32_false_true: [-1, 1] } } "
-    "control_input { name: 'ready' control { kind: CONTROL_SEQUENCE_READY bool_false_true: [false, true] } } "
+    "control_input { name: 'ready' control { kind: CONTROL_SEQUENCE_READY bool_false_true: [false, "
+    "true] } } "
     "control_input { name: 'id' control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_INT64 } } ";
 
 // y = x + sum_in = sum_out: what came of the sequence so far.
@@ -35,12 +37,13 @@ class SequenceModelTest : public ::testing::Test {
     if (!config) return Error{config.error()};
     config->name = "sum";
     config->folder = folder_;
-    ModelMetadata metadata{"sum",
-                           "1",
-                           "",
-                           {{"x", DataType::kFLOAT, {-1, 1}}, {"sum_in", DataType::kFLOAT, {-1, 1}}},
-                           {{"y", DataType::kFLOAT, {-1, 1}}, {"sum_out", DataType::kFLOAT, {-1, 1}}},
-                           4};
+    ModelMetadata metadata{
+        "sum",
+        "1",
+        "",
+        {{"x", DataType::kFLOAT, {-1, 1}}, {"sum_in", DataType::kFLOAT, {-1, 1}}},
+        {{"y", DataType::kFLOAT, {-1, 1}}, {"sum_out", DataType::kFLOAT, {-1, 1}}},
+        4};
     if (sequence.find("start") != std::string::npos)
       for (const auto& [name, type] :
            {std::pair{"start", DataType::kINT32}, std::pair{"end", DataType::kFLOAT},
@@ -189,8 +192,8 @@ TEST_F(SequenceModelTest, SequencesBeyondTheMostWait) {
 }
 
 TEST_F(SequenceModelTest, SequencesThatAreIdleEnd) {
-  const auto sums = model(
-      kState + "max_sequence_idle_microseconds: 20000 oldest { max_candidate_sequences: 1 }");
+  const auto sums =
+      model(kState + "max_sequence_idle_microseconds: 20000 oldest { max_candidate_sequences: 1 }");
   EXPECT_EQ(sum_of(*sums, request_of(1, 5, true)), 1);
   EXPECT_EQ(sum_of(*sums, request_of(2, 6, true)), 2);  // when the first is over
   EXPECT_THAT(error_of(answer_of(*sums, request_of(1, 5))), HasSubstr("there is no sequence 5"));
@@ -207,7 +210,8 @@ TEST_F(SequenceModelTest, WaitingEndsByDeadlinesAndCancellation) {
   InferRequest cancelled = request_of(4, 5);
   cancelled.stop = source.get_token();
   std::promise<InferAnswer> promise;
-  sums->infer(std::move(cancelled), [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
+  sums->infer(std::move(cancelled),
+              [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
   source.request_stop();
   EXPECT_EQ(std::get<RequestError>(promise.get_future().get()).failure, Failure::kCancelled);
   const auto last = ask(*sums, request_of(8, 5));
@@ -237,7 +241,8 @@ TEST_F(SequenceModelTest, DrainingAnswersWhatCame) {
   const auto first = ask(*sums, request_of(1, 5, true));
   const auto next = ask(*sums, request_of(2, 5));
   std::promise<InferAnswer> other;
-  sums->infer(request_of(4, 6, true), [&](InferAnswer answer) { other.set_value(std::move(answer)); });
+  sums->infer(request_of(4, 6, true),
+              [&](InferAnswer answer) { other.set_value(std::move(answer)); });
   std::jthread draining([&] { sums->drain(); });
   const InferAnswer refused = other.get_future().get();  // it has not begun
   EXPECT_EQ(std::get<RequestError>(refused).failure, Failure::kUnavailable);
@@ -282,9 +287,10 @@ TEST_F(SequenceModelTest, WhatDoesNotFitIsRefused) {
   const auto error = [&](const std::string& sequence) { return made(sequence).error(); };
   EXPECT_EQ(error("control_input { name: 'none' control { int32_false_true: [0, 1] } }"),
             "sum: sequence_batching: the model has no input 'none'");
-  EXPECT_EQ(error("state { input_name: 'sum_in' output_name: 'sum_out' data_type: TYPE_INT32 dims: 1 }"),
-            "sum: sequence_batching: 'sum_in' is INT32 1x1 in the configuration, and FP32 -1x1 in the "
-            "model");
+  EXPECT_EQ(
+      error("state { input_name: 'sum_in' output_name: 'sum_out' data_type: TYPE_INT32 dims: 1 }"),
+      "sum: sequence_batching: 'sum_in' is INT32 1x1 in the configuration, and FP32 -1x1 in the "
+      "model");
   EXPECT_THAT(error("control_input { name: 'x' control { int32_false_true: [0] } }"),
               HasSubstr("expected two values"));
   EXPECT_THAT(error("state { input_name: 'a' output_name: 'b' data_type: TYPE_FP32 dims: -1 }"),

@@ -162,11 +162,10 @@ void SequenceTensors::take_from(InferResponse& response, const std::vector<std::
   }
   states = std::move(next);
   std::erase_if(response.outputs, [&](const NamedTensor& output) {
-    const bool is_asked = outputs.empty()
-                              ? std::ranges::find(visible_.outputs, output.name,
-                                                  &TensorMetadata::name)
-                                    != visible_.outputs.end()
-                              : std::ranges::find(outputs, output.name) != outputs.end();
+    const bool is_asked =
+        outputs.empty() ? std::ranges::find(visible_.outputs, output.name, &TensorMetadata::name)
+                              != visible_.outputs.end()
+                        : std::ranges::find(outputs, output.name) != outputs.end();
     return !is_asked;
   });
 }

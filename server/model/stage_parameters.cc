@@ -70,7 +70,8 @@ std::array<float, 3> StageParameters::three(const std::string& name,
   size_t begin = 0;
   for (size_t i = 0; i < 3; ++i) {
     const size_t end = i < 2 ? text.find(',', begin) : text.size();
-    const double value = end == std::string::npos ? NAN : number_of(text.substr(begin, end - begin));
+    const double value =
+        end == std::string::npos ? NAN : number_of(text.substr(begin, end - begin));
     if (!std::isfinite(value)) refuse(name, "three numbers, as 0.5,0.5,0.5", text);
     values[i] = static_cast<float>(value);
     begin = end + 1;

@@ -12,8 +12,8 @@ namespace tenon::server {
 ///
 /// "tenon_picture": a JPEG or PNG becomes a network's input.
 ///   inputs: "picture" UINT8 (bytes of the file)
-///   outputs: "images" FP32 (1, 3, height, width), RGB; "placement" FP32 (8): the matrix from pixels
-///   of the network's input to the picture's, row by row, and the picture's width and height
+///   outputs: "images" FP32 (1, 3, height, width), RGB; "placement" FP32 (8): the matrix from
+///   pixels of the network's input to the picture's, row by row, and the picture's width and height
 ///   parameters: width, height; fit: letterbox, as Ultralytics', or resize; channels: rgb or bgr;
 ///   mean, std: one for each channel, of values from 0 to 1
 ///

@@ -23,7 +23,8 @@ Result<std::shared_ptr<Model>> stage(const std::string& backend, const std::stri
     const size_t end = std::min(parameters.find(' ', begin), parameters.size());
     const size_t middle = parameters.find('=', begin);
     text += " parameters { key: '" + parameters.substr(begin, middle - begin)
-            + "' value { string_value: '" + parameters.substr(middle + 1, end - middle - 1) + "' } }";
+            + "' value { string_value: '" + parameters.substr(middle + 1, end - middle - 1)
+            + "' } }";
     begin = end + 1;
   }
   auto config = parse_model_config(text, false);
@@ -59,9 +60,9 @@ TEST(Stages, PicturesBecomeInputs) {
   EXPECT_EQ(plain[0].tensor.shape(), (Shape{1, 3, 1, 2}));
   EXPECT_THAT(values_of(plain[0].tensor), Pointwise(FloatEq(), {1.F, 0.F, 0.2F, 0.4F, 0.F, 0.8F}));
   EXPECT_THAT(values_of(plain[1].tensor), ElementsAre(1, 0, 0, 0, 1, 0, 2, 1));
-  auto normal = outputs("tenon_picture",
-                        "width=2 height=1 fit=resize channels=bgr mean=0,0,0.5 std=1,1,0.25",
-                        picture_request(file));
+  auto normal =
+      outputs("tenon_picture", "width=2 height=1 fit=resize channels=bgr mean=0,0,0.5 std=1,1,0.25",
+              picture_request(file));
   EXPECT_THAT(values_of(normal[0].tensor),
               Pointwise(::testing::FloatNear(1e-6F), {0.F, 0.8F, 0.2F, 0.4F, 2.F, -2.F}));
 }
