@@ -30,7 +30,7 @@ struct Options {
   TlsFiles http_tls, grpc_tls;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
   bool allow_shared_memory = false;
-  std::string shared_memory_prefix;
+  std::string shared_memory_prefix, access_log;
   size_t max_body_mib = 64, max_message_mib = 64, max_queue = 1024, max_queue_mib = 1024;
 
   void add_to(CLI::App& app);
@@ -85,6 +85,8 @@ void Options::add_to(CLI::App& app) {
                  "Of the names of shared memory objects that clients may register");
   app.add_option("--exit-timeout-secs", exit_timeout, "How long requests have to end after SIGTERM")
       ->check(CLI::Range(0, 86400));
+  app.add_option("--access-log", access_log,
+                 "A file that each request adds a line of JSON to, or - for the standard output");
   app.add_option("--token-file", token_file,
                  "A file with the token that requests need, as Authorization: Bearer TOKEN")
       ->check(CLI::ExistingFile);
@@ -135,7 +137,14 @@ void wait_for_signal(const sigset_t& signals) {
       + ": answering what came");
 }
 
-std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& routes) {
+// What both protocols use of what the options say.
+struct Shared {
+  SharedMemory* memory = nullptr;
+  AccessLog* access_log = nullptr;
+};
+
+std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& routes,
+                                       const Shared& shared) {
   HttpOptions of_http;
   of_http.address = options.http_address;
   of_http.port = options.http_port;
@@ -143,6 +152,7 @@ std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& route
   of_http.max_body = options.max_body_mib << 20;
   of_http.token = token_of(options);
   of_http.tls = options.http_tls;
+  of_http.access_log = shared.access_log;
   of_http.is_slow = RestRoutes::is_slow;
   auto server = value_of(HttpServer::start(of_http, [&](RestRequest request, Respond respond) {
     routes.handle(std::move(request), std::move(respond));
@@ -153,14 +163,15 @@ std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& route
 }
 
 std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models,
-                                       SharedMemory* memory) {
+                                       const Shared& shared) {
   GrpcOptions of_grpc;
   of_grpc.address = address_text(options.grpc_address, options.grpc_port);
   of_grpc.version = TENON_VERSION;
   of_grpc.max_message_bytes = options.max_message_mib << 20;
   of_grpc.allows_model_control = options.control == "explicit";
   of_grpc.tls = options.grpc_tls;
-  of_grpc.memory = memory;
+  of_grpc.memory = shared.memory;
+  of_grpc.access_log = shared.access_log;
   of_grpc.token = token_of(options);
   auto server = value_of(GrpcServer::start(models, of_grpc));
   log("tenon-server: gRPC at " + address_text(options.grpc_address, server->port()));
@@ -197,7 +208,9 @@ void serve(const Options& options) {
   of_memory.prefix = options.shared_memory_prefix;
   of_memory.max_bytes = options.max_queue_mib << 20;
   SharedMemory memory(of_memory);
-  SharedMemory* const allowed_memory = options.allow_shared_memory ? &memory : nullptr;
+  const auto access_log =
+      options.access_log.empty() ? nullptr : value_of(AccessLog::open(options.access_log));
+  const Shared shared{options.allow_shared_memory ? &memory : nullptr, access_log.get()};
   RepositoryOptions of_models;
   of_models.folders = options.folders;
   of_models.limits = {options.max_queue, options.max_queue_mib << 20};
@@ -205,11 +218,11 @@ void serve(const Options& options) {
   if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
   of_models.log = log;
   Repository models(of_models);
-  RestRoutes routes(models, {options.control == "explicit", {}, allowed_memory});
+  RestRoutes routes(models, {options.control == "explicit", {}, shared.memory});
 
   // They listen before models are loaded, so that probes see that the server lives.
-  const auto http = options.allow_http ? start_http(options, routes) : nullptr;
-  const auto grpc = options.allow_grpc ? start_grpc(options, models, allowed_memory) : nullptr;
+  const auto http = options.allow_http ? start_http(options, routes, shared) : nullptr;
+  const auto grpc = options.allow_grpc ? start_grpc(options, models, shared) : nullptr;
   const auto metrics = options.allow_metrics ? start_metrics(options, models) : nullptr;
   // Signals are waited for while models load.
   Result<void> started;

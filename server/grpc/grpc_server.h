@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "model/access_log.h"
 #include "model/models.h"
 #include "model/shared_memory.h"
 #include "tls_files.h"
@@ -25,7 +26,8 @@ struct GrpcOptions {
   bool allows_model_control = false;  ///< whether clients may load and unload models
 
   TlsFiles tls;
-  SharedMemory* memory = nullptr;  ///< outlives the server; null for none
+  SharedMemory* memory = nullptr;   ///< outlives the server; null for none
+  AccessLog* access_log = nullptr;  ///< the same; of inferences
   /// What clients must send as `authorization: Bearer TOKEN`, but to ask for health; empty for
   /// none. @pre printable ASCII without spaces.
   std::string token;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <tuple>
 #include <utility>
 
 #include "infer_request.h"
@@ -28,15 +29,40 @@ std::string trace_of(const grpc::CallbackServerContext& context) {
   return {found->second.data(), found->second.size()};
 }
 
+// Of the codes that answers have.
+const char* name_of(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::OK:
+      return "OK";
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return "INVALID_ARGUMENT";
+    case grpc::StatusCode::NOT_FOUND:
+      return "NOT_FOUND";
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return "RESOURCE_EXHAUSTED";
+    case grpc::StatusCode::UNAVAILABLE:
+      return "UNAVAILABLE";
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return "DEADLINE_EXCEEDED";
+    case grpc::StatusCode::CANCELLED:
+      return "CANCELLED";
+    default:
+      return "INTERNAL";
+  }
+}
+
 // What the requests of a call have in common.
 class InferCalls {
  public:
   InferCalls(const Models& models, const InferLimits& limits,
-             const grpc::CallbackServerContext& context)
+             const grpc::CallbackServerContext& context, const char* method)
       : models_(models),
         limits_(limits),
         deadline_(deadline_of(context)),
-        trace_(trace_of(context)) {}
+        trace_(trace_of(context)),
+        method_(method) {
+    if (limits.access_log != nullptr) remote_ = context.peer();
+  }
 
   const InferLimits& limits() const { return limits_; }
   void cancel() { stop_.request_stop(); }
@@ -44,13 +70,18 @@ class InferCalls {
   // `id` is set before `receive` is called.
   void start(grpc::ByteBuffer bytes, std::string& id, ReceiveEncoded receive) {
     const size_t length = bytes.Length();
+    const auto record = begin_record(length);
+    receive = recorded(record, std::move(receive));
     auto decoded = decode(bytes, id);
     if (auto* error = std::get_if<RequestError>(&decoded)) return receive(std::move(*error));
     auto& [name, version, request, typed_outputs, wanted] = std::get<DecodedRequest>(decoded);
+    if (record) std::tie(record->model, record->version, record->id) = std::tie(name, version, id);
     // The model answers before it goes; its last owner must not be one of its own threads.
     auto found = models_.find(name, version);
     if (auto* error = std::get_if<RequestError>(&found)) return receive(std::move(*error));
-    if (auto error = prepare_inputs(wanted, limits_.memory, request)) return receive(*std::move(error));
+    if (auto error = prepare_inputs(wanted, limits_.memory, request)) {
+      return receive(*std::move(error));
+    }
     request.bytes = length;
     if (deadline_ && (!request.deadline || *deadline_ < *request.deadline)) {
       request.deadline = deadline_;
@@ -59,18 +90,21 @@ class InferCalls {
     request.trace = trace_;
     Model& model = *std::get<std::shared_ptr<Model>>(found);
     model.infer(std::move(request),
-                [&model, typed_outputs, wanted = std::move(wanted), memory = limits_.memory,
+                [&model, record, typed_outputs, wanted = std::move(wanted), memory = limits_.memory,
                  receive = std::move(receive)](InferAnswer answer) {
-                  if (auto* error = std::get_if<RequestError>(&answer)) {
+                  if (auto* error = std::get_if<RequestError>(&answer))
                     return receive(std::move(*error));
-                  }
                   auto prepared = prepare_outputs(wanted, model.metadata(), memory,
                                                   std::get<InferResponse>(std::move(answer)));
-                  if (auto* error = std::get_if<RequestError>(&prepared)) {
+                  if (auto* error = std::get_if<RequestError>(&prepared))
                     return receive(std::move(*error));
+                  auto& response = std::get<OutputResponse>(prepared);
+                  if (record) {
+                    record->version = response.version;
+                    record->queue = response.queue;
+                    record->compute = response.compute;
                   }
-                  receive(encode_response(std::get<OutputResponse>(std::move(prepared)),
-                                          typed_outputs));
+                  receive(encode_response(std::move(response), typed_outputs));
                 });
   }
 
@@ -86,10 +120,39 @@ class InferCalls {
     return decode_request(std::move(message), limits_.max_tensors);
   }
 
+  // Null without an access log.
+  std::shared_ptr<AccessRecord> begin_record(size_t bytes) const {
+    if (limits_.access_log == nullptr) return nullptr;
+    auto record = std::make_shared<AccessRecord>();
+    record->protocol = "grpc";
+    record->remote = remote_;
+    record->method = method_;
+    record->trace = trace_;
+    record->bytes_in = bytes;
+    return record;
+  }
+
+  ReceiveEncoded recorded(const std::shared_ptr<AccessRecord>& record,
+                          ReceiveEncoded receive) const {
+    if (record == nullptr) return receive;
+    return [record, log = limits_.access_log, receive = std::move(receive)](EncodedAnswer answer) {
+      if (const auto* error = std::get_if<RequestError>(&answer)) {
+        record->status = name_of(status_of(*error).error_code());
+      } else {
+        record->status = name_of(grpc::StatusCode::OK);
+        record->bytes_out = std::get<EncodedResponse>(answer).bytes;
+      }
+      log->add(*record);
+      receive(std::move(answer));
+    };
+  }
+
   const Models& models_;
   const InferLimits& limits_;
   const std::optional<Clock::time_point> deadline_;
   const std::string trace_;
+  const char* const method_;
+  std::string remote_;
   std::stop_source stop_;
 };
 
@@ -98,7 +161,7 @@ class UnaryInfer final : public grpc::ServerUnaryReactor {
   UnaryInfer(const Models& models, const InferLimits& limits,
              const grpc::CallbackServerContext& context, grpc::ByteBuffer request,
              grpc::ByteBuffer* response)
-      : calls_(models, limits, context) {
+      : calls_(models, limits, context, "ModelInfer") {
     calls_.start(std::move(request), id_, [this, response](EncodedAnswer answer) {
       if (const auto* error = std::get_if<RequestError>(&answer)) return Finish(status_of(*error));
       *response = std::get<EncodedResponse>(answer).message();
@@ -120,7 +183,7 @@ class BidiInfer final : public InferStream {
  public:
   BidiInfer(const Models& models, const InferLimits& limits,
             const grpc::CallbackServerContext& context, const grpc::Status& status)
-      : calls_(models, limits, context) {
+      : calls_(models, limits, context, "ModelStreamInfer") {
     if (status.ok()) {
       StartRead(&read_);
     } else {

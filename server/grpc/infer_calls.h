@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/server_callback.h>
 
+#include "model/access_log.h"
 #include "model/models.h"
 #include "model/shared_memory.h"
 
@@ -13,6 +14,7 @@ struct InferLimits {
   size_t max_tensors = 0;          ///< of inputs of a request, and of its outputs
   size_t max_stream_requests = 0;  ///< of a stream, that are not answered yet
   const SharedMemory* memory = nullptr;
+  AccessLog* access_log = nullptr;
 };
 
 grpc::Status status_of(const RequestError& error);

@@ -75,6 +75,32 @@ TEST_F(InferCallsTest, AnswersTypedWhereAsked) {
          "parameter 'binary_data_output'");
 }
 
+TEST_F(InferCallsTest, AnswersClassesWhereAsked) {
+  auto request = request_for("double", "FP32", {2, 4}, bytes_of<float>({1, 5, 3, 4, 8, 6, 7, 9}));
+  auto& output = *request.add_outputs();
+  output.set_name("y");
+  (*output.mutable_parameters())["classification"].set_int64_param(1);
+  ASSERT_TRUE(infer(request).ok());
+  EXPECT_EQ(response_.outputs(0).datatype(), "BYTES");
+  EXPECT_EQ(response_.outputs(0).shape(1), 1);
+  EXPECT_EQ(response_.raw_output_contents(0), std::string("\4\0\0\0"
+                                                          "10:1"
+                                                          "\4\0\0\0"
+                                                          "18:3",
+                                                          16));
+  (*request.mutable_parameters())["binary_data_output"].set_bool_param(false);
+  ASSERT_TRUE(infer(request).ok());
+  const auto& contents = response_.outputs(0).contents().bytes_contents();
+  EXPECT_EQ(std::vector<std::string>(contents.begin(), contents.end()),
+            (std::vector<std::string>{"10:1", "18:3"}));
+}
+
+TEST_F(InferCallsTest, TheMessagesLengthIsTheRequests) {
+  const auto request = row_of(1);
+  ASSERT_TRUE(infer(request).ok());
+  EXPECT_EQ(models_.switches().last.bytes, request.ByteSizeLong());
+}
+
 TEST_F(InferCallsTest, EmptyTensorsAreAnswered) {
   ASSERT_TRUE(infer(request_for("double", "FP32", {0, 4}, "")).ok());
   EXPECT_EQ(response_.outputs(0).shape(0), 0);

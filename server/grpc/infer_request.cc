@@ -237,7 +237,8 @@ DecodedRequest decode(const Message& message, size_t max_tensors) {
     } catch (const Error& cause) {
       throw Error{label_of("output", output.name()) + ": " + cause.text};
     }
-    if (wanted.classes > 0 || wanted.part) decoded.wanted.outputs[output.name()] = std::move(wanted);
+    if (wanted.classes > 0 || wanted.part)
+      decoded.wanted.outputs[output.name()] = std::move(wanted);
     decoded.request.outputs.push_back(output.name());
   }
   return decoded;

@@ -106,7 +106,8 @@ TEST_F(InferRequestTest, RawBytesMustBeThoseOfTheShape) {
   EXPECT_EQ(error_after([](auto& to) { to.mutable_raw_input_contents(0)->pop_back(); }),
             "input 'x': 1x4 of FP32 is 16 bytes; found 15 in raw_input_contents[0]");
   EXPECT_EQ(error_after([](auto& to) { to.add_raw_input_contents(""); }),
-            "raw_input_contents: expected 1, one for each input, found 2");
+            "raw_input_contents: expected 1, one for each input that is not in shared memory, "
+            "found 2");
   EXPECT_EQ(error_after([](auto& to) { to.mutable_inputs(0)->mutable_contents(); }),
             "input 'x' has contents and an entry of raw_input_contents; expected one of both");
 }
@@ -130,23 +131,59 @@ TEST_F(InferRequestTest, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_EQ(error_after([](auto& to) { to.mutable_inputs(0)->set_datatype("BYTES"); }),
             "input 'x': datatype 'BYTES' is not supported; expected FP32, FP16, BF16, INT8, UINT8, "
             "INT32, INT64 or BOOL");
-  EXPECT_EQ(
-      error_after([](auto& to) {
-        (*to.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("a");
-      }),
-      "input 'x': shared memory is not supported yet; expected raw_input_contents");
   EXPECT_THAT(
       error_after([](auto& to) { (*to.mutable_parameters())["sequence_id"].set_int64_param(-5); }),
       HasSubstr("parameter 'sequence_id': expected 0 to"));
   EXPECT_THAT(
       error_after([](auto& to) { (*to.mutable_parameters())["sequence_end"].set_int64_param(1); }),
       HasSubstr("parameter 'sequence_end': expected a bool"));
-  EXPECT_EQ(error_after([](auto& to) {
-              auto& output = *to.add_outputs();
-              output.set_name("y\n");
-              (*output.mutable_parameters())["classification"].set_int64_param(3);
-            }),
-            "output 'y\\n': 'classification' is not supported yet");
+  EXPECT_THAT(error_after([](auto& to) {
+                auto& output = *to.add_outputs();
+                output.set_name("y\n");
+                (*output.mutable_parameters())["classification"].set_string_param("3");
+              }),
+              HasSubstr("output 'y\\n': parameter 'classification': expected 0 to"));
+}
+
+TEST_F(InferRequestTest, PartsOfSharedMemoryAndClassesAreRead) {
+  ModelInferRequest request = row_of(1);
+  auto& second = *request.add_inputs();
+  second.set_name("shared");
+  second.set_datatype("FP32");
+  second.add_shape(2);
+  (*second.mutable_parameters())["shared_memory_region"].set_string_param("r");
+  (*second.mutable_parameters())["shared_memory_byte_size"].set_int64_param(8);
+  auto& output = *request.add_outputs();
+  output.set_name("y");
+  (*output.mutable_parameters())["classification"].set_int64_param(3);
+  (*output.mutable_parameters())["shared_memory_region"].set_string_param("s");
+  (*output.mutable_parameters())["shared_memory_offset"].set_int64_param(16);
+  const auto decoded = decode(request);
+  const auto& wanted = std::get<DecodedRequest>(decoded).wanted;
+  ASSERT_EQ(wanted.inputs.size(), 1u);
+  EXPECT_EQ(wanted.inputs.at(1).region, "r");
+  EXPECT_EQ(wanted.inputs.at(1).bytes, 8u);
+  EXPECT_EQ(wanted.outputs.at("y").classes, 3u);
+  EXPECT_EQ(wanted.outputs.at("y").part->region, "s");
+  EXPECT_EQ(wanted.outputs.at("y").part->offset, 16u);
+
+  request.mutable_inputs(1)->mutable_contents()->add_fp32_contents(1);
+  EXPECT_THAT(error_of(request), HasSubstr("has contents, and is in shared memory"));
+  (*second.mutable_parameters())["shared_memory_offset"].set_int64_param(-1);
+  EXPECT_THAT(error_of(request), HasSubstr("input 'shared': parameter 'shared_memory_offset'"));
+  request = row_of(1);
+  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
+  EXPECT_THAT(error_of(request), HasSubstr("raw_input_contents: expected 0"));
+}
+
+TEST_F(InferRequestTest, SharedMemoryIsOffUnlessAllowed) {
+  ModelInferRequest request = row_of(1);
+  request.clear_raw_input_contents();
+  auto& parameters = *request.mutable_inputs(0)->mutable_parameters();
+  parameters["shared_memory_region"].set_string_param("r");
+  parameters["shared_memory_byte_size"].set_int64_param(16);
+  expect(infer(request), kInvalid,
+         "input 'x': shared memory is off: start the server with --allow-shared-memory");
 }
 
 TEST_F(InferRequestTest, TensorsAreBounded) {

@@ -69,7 +69,8 @@ class InferenceService final : public ServiceBase {
       : models_(models),
         options_(options),
         expected_("Bearer " + options.token),
-        limits_{options.max_tensors, options.max_stream_requests, options.memory} {}
+        limits_{options.max_tensors, options.max_stream_requests, options.memory,
+                options.access_log} {}
 
   Reactor* ServerLive(Context* context, const inference::ServerLiveRequest*,
                       inference::ServerLiveResponse* response) override {
@@ -158,14 +159,31 @@ class InferenceService final : public ServiceBase {
     });
   }
 
-  Reactor* TraceSetting(Context* context, const inference::TraceSettingRequest*,
-                        inference::TraceSettingResponse*) override {
-    return answer(context, [] { return unsupported("TraceSetting"); });
+  Reactor* TraceSetting(Context* context, const inference::TraceSettingRequest* request,
+                        inference::TraceSettingResponse* response) override {
+    return answer(context, [&]() -> Status {
+      const std::string& model = request->model_name();
+      if (const Status status = model.empty() ? Status::OK : status_of_model(model, "");
+          !status.ok()) {
+        return status;
+      }
+      if (const auto error = check_settings(settings_of(*request), trace_settings())) {
+        return status_of(*error);
+      }
+      describe(trace_settings(), *response);
+      return Status::OK;
+    });
   }
 
-  Reactor* LogSettings(Context* context, const inference::LogSettingsRequest*,
-                       inference::LogSettingsResponse*) override {
-    return answer(context, [] { return unsupported("LogSettings"); });
+  Reactor* LogSettings(Context* context, const inference::LogSettingsRequest* request,
+                       inference::LogSettingsResponse* response) override {
+    return answer(context, [&]() -> Status {
+      if (const auto error = check_settings(settings_of(*request), log_settings())) {
+        return status_of(*error);
+      }
+      describe(log_settings(), *response);
+      return Status::OK;
+    });
   }
 
   Reactor* SystemSharedMemoryStatus(

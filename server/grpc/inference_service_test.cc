@@ -219,14 +219,31 @@ TEST_F(InferenceServiceTest, LoadingThatFailsSaysWhy) {
   expect(load(request), StatusCode::INVALID_ARGUMENT, "parameter 'config' is not supported yet");
 }
 
-TEST_F(InferenceServiceTest, SettingsAreNotSupportedYet) {
-  grpc::ClientContext trace_context, log_context;
+TEST_F(InferenceServiceTest, SettingsAreAnsweredAndStayAsTheyAre) {
+  grpc::ClientContext trace_context, change_context, log_context, file_context;
+  inference::TraceSettingRequest trace_request;
   inference::TraceSettingResponse trace;
-  expect(stub_->TraceSetting(&trace_context, {}, &trace), StatusCode::UNIMPLEMENTED,
-         "TraceSetting is not supported yet");
+  ASSERT_TRUE(stub_->TraceSetting(&trace_context, trace_request, &trace).ok());
+  EXPECT_EQ(trace.settings().at("trace_level").value(0), "OFF");
+  (*trace_request.mutable_settings())["trace_level"].add_value("TIMESTAMPS");
+  EXPECT_EQ(stub_->TraceSetting(&change_context, trace_request, &trace).error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  inference::LogSettingsRequest log_request;
+  (*log_request.mutable_settings())["log_info"].set_bool_param(true);
   inference::LogSettingsResponse log;
-  expect(stub_->LogSettings(&log_context, {}, &log), StatusCode::UNIMPLEMENTED,
-         "LogSettings is not supported yet");
+  ASSERT_TRUE(stub_->LogSettings(&log_context, log_request, &log).ok());
+  EXPECT_EQ(log.settings().at("log_verbose_level").uint32_param(), 0u);
+  (*log_request.mutable_settings())["log_file"].set_string_param("/tmp/log");
+  const auto status = stub_->LogSettings(&file_context, log_request, &log);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message().find("setting 'log_file': "), 0u) << status.error_message();
+}
+
+TEST_F(InferenceServiceTest, CudaSharedMemoryIsNotSupportedYet) {
+  grpc::ClientContext context;
+  inference::CudaSharedMemoryStatusResponse response;
+  expect(stub_->CudaSharedMemoryStatus(&context, {}, &response), StatusCode::UNIMPLEMENTED,
+         "CUDA shared memory is not supported yet");
 }
 
 }  // namespace

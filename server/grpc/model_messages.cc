@@ -77,6 +77,52 @@ void describe(const Model& model, ModelStatistics& to) {
   set(all.cache_miss, times.mutable_cache_miss());
 }
 
+Settings settings_of(const inference::TraceSettingRequest& request) {
+  Settings settings;
+  for (const auto& [name, from] : request.settings()) {
+    std::vector<std::string> values(from.value().begin(), from.value().end());
+    if (!values.empty()) settings[name] = std::move(values);
+  }
+  return settings;
+}
+
+Settings settings_of(const inference::LogSettingsRequest& request) {
+  using Value = inference::LogSettingsRequest::SettingValue;
+  Settings settings;
+  for (const auto& [name, from] : request.settings()) {
+    switch (from.parameter_choice_case()) {
+      case Value::kBoolParam:
+        settings[name] = from.bool_param();
+        break;
+      case Value::kUint32Param:
+        settings[name] = from.uint32_param();
+        break;
+      case Value::kStringParam:
+        settings[name] = from.string_param();
+        break;
+      case Value::PARAMETER_CHOICE_NOT_SET:
+        break;
+    }
+  }
+  return settings;
+}
+
+void describe(const Settings& settings, inference::TraceSettingResponse& to) {
+  for (const auto& [name, value] : settings) {
+    auto& values = *(*to.mutable_settings())[name].mutable_value();
+    for (const std::string& text : std::get<std::vector<std::string>>(value)) *values.Add() = text;
+  }
+}
+
+void describe(const Settings& settings, inference::LogSettingsResponse& to) {
+  for (const auto& [name, value] : settings) {
+    auto& setting = (*to.mutable_settings())[name];
+    if (const auto* flag = std::get_if<bool>(&value)) setting.set_bool_param(*flag);
+    if (const auto* number = std::get_if<uint32_t>(&value)) setting.set_uint32_param(*number);
+    if (const auto* text = std::get_if<std::string>(&value)) setting.set_string_param(*text);
+  }
+}
+
 void describe(const std::vector<ModelStatus>& index, bool only_ready,
               inference::RepositoryIndexResponse& to) {
   for (const ModelStatus& status : index) {

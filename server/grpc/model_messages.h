@@ -3,6 +3,7 @@
 
 #include "inference.grpc.pb.h"
 #include "model/models.h"
+#include "model/settings.h"
 
 namespace tenon::server {
 
@@ -14,6 +15,12 @@ void describe(const ModelMetadata& metadata, inference::ModelConfig& to);
 
 /// Durations in nanoseconds; those of queue, input, infer and output are of all requests.
 void describe(const Model& model, inference::ModelStatistics& to);
+
+/// Without those that have no value.
+Settings settings_of(const inference::TraceSettingRequest& request);
+Settings settings_of(const inference::LogSettingsRequest& request);
+void describe(const Settings& settings, inference::TraceSettingResponse& to);
+void describe(const Settings& settings, inference::LogSettingsResponse& to);
 
 /// @param only_ready leaves out the others.
 void describe(const std::vector<ModelStatus>& index, bool only_ready,

@@ -107,10 +107,23 @@ class TritonClientTest(unittest.TestCase):
         self.expect_error(
             "INVALID_ARGUMENT", "input 'x': datatype 'BYTES' is not supported; expected FP32, "
             "FP16, BF16, INT8, UINT8, INT32, INT64 or BOOL", self.client.infer, "double", [words])
-        self.expect_error("UNIMPLEMENTED", "LogSettings is not supported yet",
-                          self.client.get_log_settings)
-        self.expect_error("UNIMPLEMENTED", "TraceSetting is not supported yet",
-                          self.client.get_trace_settings)
+
+    def test_settings(self):
+        self.assertEqual(self.client.get_log_settings(as_json=True)["settings"]["log_info"],
+                         {"bool_param": True})
+        self.assertEqual(self.client.get_trace_settings(as_json=True)["settings"],
+                         {"trace_level": {"value": ["OFF"]}})
+        with self.assertRaisesRegex(InferenceServerException, "setting 'log_file'"):
+            self.client.update_log_settings({"log_file": "/tmp/log"})
+        with self.assertRaisesRegex(InferenceServerException, "'trace_rate' is not supported yet"):
+            self.client.update_trace_settings(settings={"trace_rate": "1"})
+
+    def test_classes(self):
+        x = np.float32([[1, 5, 3, 4], [8, 6, 7, 9]])
+        answer = self.client.infer("double", [input_of(x)],
+                                   outputs=[triton.InferRequestedOutput("y", class_count=2)])
+        np.testing.assert_array_equal(answer.as_numpy("y"),
+                                      np.array([[b"10:1", b"8:3"], [b"18:3", b"16:0"]], np.object_))
 
     def test_asynchronous(self):
         answers = queue.Queue()

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "model/model.h"
+#include "model/access_log.h"
 #include "rest.h"
 #include "tls_files.h"
 
@@ -26,7 +26,8 @@ struct HttpOptions {
   std::chrono::seconds body_timeout{60};
   size_t min_rate = size_t{64} << 10;
   TlsFiles tls;
-  std::string token;  ///< requests need `Authorization: Bearer TOKEN`; empty for none
+  AccessLog* access_log = nullptr;  ///< outlives the server; null for none
+  std::string token;                ///< requests need `Authorization: Bearer TOKEN`; empty for none
   /// Whether the handler waits in its thread: such requests run one by one in a thread of their
   /// own. Empty: none does.
   std::function<bool(const RestRequest&)> is_slow;

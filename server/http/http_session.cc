@@ -1,7 +1,5 @@
 #include "http_session.h"
 
-#include <openssl/err.h>
-#include <openssl/sslerr.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -16,9 +14,11 @@
 
 #include "guard.h"
 #include "inflate.h"
+#include "remote_text.h"
 #include "request_body.h"
 #include "response_body.h"
 #include "rest_routes.h"
+#include "tls_context.h"
 #include "token.h"
 
 namespace tenon::server {
@@ -31,12 +31,6 @@ using boost::system::error_code;
 
 template <class Stream> constexpr bool is_tls = false;
 template <class Lower> constexpr bool is_tls<beast::ssl_stream<Lower>> = true;
-
-// Whether a request of HTTP came where TLS begins.
-bool is_plain_http(error_code error) {
-  return error.category() == asio::error::get_ssl_category()
-         && ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST;
-}
 
 // Over a stream of TLS, or one of sockets.
 template <class Stream>
@@ -54,6 +48,7 @@ class HttpSession final : public HttpConnection,
 
   void start() {
     if (!host_->add(*this)) return;
+    if (host_->options().access_log != nullptr) remote_ = remote_text(socket());
     if constexpr (is_tls<Stream>) {
       lowest().expires_after(host_->options().header_timeout);
       stream_.async_handshake(asio::ssl::stream_base::server, then(&HttpSession::on_handshake));
@@ -118,6 +113,9 @@ class HttpSession final : public HttpConnection,
     parser_->body_limit(options.max_body);
     stop_ = std::stop_source();
     is_read_ = false;
+    record_ = {};
+    record_.protocol = is_tls<Stream> ? "https" : "http";
+    record_.remote = remote_;
     lowest().expires_after(buffer_.size() > 0 ? options.header_timeout : options.idle_timeout);
     http::async_read_header(stream_, buffer_, *parser_, then(&HttpSession::on_header));
   }
@@ -128,6 +126,7 @@ class HttpSession final : public HttpConnection,
     is_counted_ = true;
     const auto& request = parser_->get();
     const HttpOptions& options = host_->options();
+    if (options.access_log != nullptr) begin_record(request);
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
     if (!options.token.empty()
         && !is_same_secret("Bearer " + options.token,
@@ -160,6 +159,7 @@ class HttpSession final : public HttpConnection,
   void on_part(error_code error) {
     if (error) return fail(error);
     const size_t bytes = parser_->get().body().size();
+    record_.bytes_in = bytes;
     if (!host_->reserve(bytes - reserved_)) return end_with(too_many_bytes());
     reserved_ = bytes;
     expect(bytes);
@@ -252,6 +252,7 @@ class HttpSession final : public HttpConnection,
       if (data) body.buffers.emplace_back(*data, tensor.bytes());
     }
     message.content_length(ResponseBody::size(body));
+    record_.bytes_out = ResponseBody::size(body);
     if (is_head_) body.buffers.clear();
     serializer_.emplace(message);
     began_ = std::chrono::steady_clock::now();
@@ -272,6 +273,7 @@ class HttpSession final : public HttpConnection,
   }
 
   void on_written(error_code error) {
+    if (AccessLog* const log = host_->options().access_log) end_record(*log);
     serializer_.reset();
     message_.reset();
     host_->release(std::exchange(reserved_, 0));
@@ -301,6 +303,24 @@ class HttpSession final : public HttpConnection,
   void drop_rest(error_code error) {
     if (error) return;
     lowest().async_read_some(buffer_.prepare(size_t{16} << 10), then(&HttpSession::drop_rest));
+  }
+
+  void begin_record(const http::request_header<>& request) {
+    record_.begin = Clock::now();
+    record_.method = std::string(request.method_string());
+    record_.path = std::string(request.target());
+    record_.trace = std::string(request["traceparent"]);
+  }
+
+  void end_record(AccessLog& log) {
+    ServedRequest& served = message_->body().response.served;
+    record_.model = std::move(served.model);
+    record_.version = std::move(served.version);
+    record_.id = std::move(served.id);
+    record_.queue = served.queue;
+    record_.compute = served.compute;
+    record_.status = std::to_string(message_->result_int());
+    log.add(record_);
   }
 
   void end_request() {
@@ -341,6 +361,8 @@ class HttpSession final : public HttpConnection,
   std::optional<http::response_serializer<ResponseBody>> serializer_;
   std::chrono::steady_clock::time_point began_;  // the body, or the response
   std::stop_source stop_;
+  std::string remote_;
+  AccessRecord record_;  // of the request that is answered, if there is an access log
   size_t reserved_ = 0, written_ = 0;
   bool keeps_ = false, is_head_ = false, is_answering_ = false, is_counted_ = false;
   bool is_read_ = false;  // the whole request

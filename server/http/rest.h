@@ -3,6 +3,7 @@
 
 #include <tenon/serve/tensor.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -25,6 +26,12 @@ struct RestRequest {
   std::stop_token stop;        ///< used when the client is gone
 };
 
+/// What the access log says of the request that a response is to.
+struct ServedRequest {
+  std::string model, version, id;
+  std::chrono::steady_clock::duration queue{}, compute{};
+};
+
 struct RestResponse {
   int status = 200;
   std::string content_type = "application/json";
@@ -32,6 +39,7 @@ struct RestResponse {
   std::vector<serve::Tensor> tensors;  ///< whose bytes follow the text
   bool has_tensors = false;            ///< the length of the text is told
   bool may_retry = false;              ///< with Retry-After
+  ServedRequest served;                ///< of an inference
 };
 
 /// Called once, in any thread.

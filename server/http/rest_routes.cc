@@ -7,6 +7,7 @@
 
 #include "extensions.h"
 #include "model/datatype.h"
+#include "settings_routes.h"
 #include "shared_memory_routes.h"
 #include "short_text.h"
 #include "statistics_json.h"
@@ -79,6 +80,28 @@ Json metadata_json(const Model& model, const std::vector<std::string>& versions)
           {"platform", metadata.platform},
           {"inputs", tensors_json(metadata.inputs)},
           {"outputs", tensors_json(metadata.outputs)}};
+}
+
+// Dims of a model whose requests are put together are without the batch.
+Json config_json(const ModelMetadata& metadata) {
+  const bool has_batch = metadata.max_batch > 1;
+  const auto tensors = [&](const std::vector<TensorMetadata>& of) {
+    Json items = Json::array();
+    for (const TensorMetadata& tensor : of)
+      items.push_back(
+          {{"name", tensor.name},
+           {"data_type", "TYPE_" + std::string(datatype_name(tensor.type))},
+           {"dims", Shape(tensor.shape.begin() + (has_batch ? 1 : 0), tensor.shape.end())}});
+    return items;
+  };
+  Json config = {{"name", metadata.name},
+                 {"platform", metadata.platform},
+                 {"backend", "tenon"},
+                 {"max_batch_size", has_batch ? metadata.max_batch : 0},
+                 {"input", tensors(metadata.inputs)},
+                 {"output", tensors(metadata.outputs)}};
+  if (has_batch) config["dynamic_batching"] = Json::object();
+  return config;
 }
 
 Json server_json(bool has_shared_memory) {
@@ -174,11 +197,7 @@ RestResponse RestRoutes::model_response(const RestRequest& request,
   const Model& model = *std::get<std::shared_ptr<Model>>(found);
   if (what.empty()) return json_response(metadata_json(model, models_.versions(name)));
   if (what == "ready") return json_response({{"name", name}, {"ready", true}});
-  if (what == "config")
-    return json_response(
-        {{"name", name},
-         {"platform", model.metadata().platform},
-         {"max_batch_size", model.metadata().max_batch > 1 ? model.metadata().max_batch : 0}});
+  if (what == "config") return json_response(config_json(model.metadata()));
   return not_found(request.target);
 }
 
@@ -191,10 +210,20 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
   }
   if (path.size() >= 2 && path[0] == "v2" && path[1].ends_with("sharedmemory"))
     return shared_memory_response(options_.memory, request, path);
+  if (path.size() == 2 && path[0] == "v2" && path[1] == "logging")
+    return log_settings_response(request);
+  if (path.size() == 3 && path[0] == "v2" && path[1] == "trace" && path[2] == "setting")
+    return trace_settings_response(request);
+  if (path.size() == 5 && path[0] == "v2" && path[1] == "models" && path[3] == "trace"
+      && path[4] == "setting") {
+    const ModelOrError found = models_.find(path[2], "");
+    const auto* const error = std::get_if<RequestError>(&found);
+    return error == nullptr ? trace_settings_response(request) : error_response(*error);
+  }
   if (request.method != "GET" && request.method != "HEAD")
     return error_response(405, "expected GET, found " + printable(request.method));
   if (path.size() == 1 && path[0] == "v2")
-    return return json_response(server_json(options_.memory != nullptr));
+    return json_response(server_json(options_.memory != nullptr));
   if (path.size() == 3 && path[0] == "v2" && path[1] == "health") {
     if (path[2] == "live") return json_response({{"live", true}});
     if (path[2] == "ready") {
@@ -214,12 +243,18 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
 
 void RestRoutes::infer(RestRequest request, const std::string& name, const std::string& version,
                        Respond respond) {
+  const auto served = std::make_shared<ServedRequest>(ServedRequest{name, version, "", {}, {}});
+  respond = [respond = std::move(respond), served](RestResponse response) {
+    if (response.served.model.empty()) response.served = *served;
+    respond(std::move(response));
+  };
   ModelOrError found = models_.find(name, version);
   if (const auto* const error = std::get_if<RequestError>(&found))
     return respond(error_response(*error));
   auto parsed = parse_infer_request(request.body, request.json_length, options_.limits);
   if (!parsed) return respond(error_response(400, parsed.error()));
   InferRequest wanted = std::move(parsed->request);
+  served->id = wanted.id;
   wanted.stop = request.stop;
   wanted.trace = std::move(request.trace);
   wanted.bytes = request.body->size();
@@ -236,7 +271,10 @@ void RestRoutes::infer(RestRequest request, const std::string& name, const std::
                                     std::get<InferResponse>(std::move(answer)));
     if (const auto* const error = std::get_if<RequestError>(&prepared))
       return respond(error_response(*error));
-    auto response = infer_response(std::get<OutputResponse>(std::move(prepared)), format);
+    auto& made = std::get<OutputResponse>(prepared);
+    ServedRequest served{made.model, made.version, made.id, made.queue, made.compute};
+    auto response = infer_response(std::move(made), format);
+    if (response) response->served = std::move(served);
     respond(response ? *std::move(response) : error_response(500, response.error()));
   });
 }

@@ -102,6 +102,59 @@ TEST_F(Rest, ModelsAreOnlyControlledWhereThatIsAllowed) {
       HasSubstr("not supported yet"));
 }
 
+TEST_F(Rest, TheConfigurationIsWithoutTheBatch) {
+  EXPECT_EQ(ask("GET", "/v2/models/double/config").text,
+            R"({"name":"double","platform":"tenon_plan","backend":"tenon","max_batch_size":8,)"
+            R"("input":[{"name":"x","data_type":"TYPE_FP32","dims":[4]}],)"
+            R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[4]},)"
+            R"({"name":"sum","data_type":"TYPE_FP32","dims":[]}],"dynamic_batching":{}})");
+}
+
+TEST_F(Rest, ClassesAreAnsweredWhereAsked) {
+  const std::string request =
+      R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,4,2,3]}],)"
+      R"("outputs":[{"name":"y","parameters":{"classification":2}}]})";
+  EXPECT_THAT(ask("POST", "/v2/models/double/infer", request).text,
+              HasSubstr(R"("datatype":"BYTES","shape":[1,2],"data":["8:1","6:3"])"));
+}
+
+TEST_F(Rest, SettingsAreAnsweredAndStayAsTheyAre) {
+  EXPECT_THAT(ask("GET", "/v2/logging").text, HasSubstr(R"("log_info":true)"));
+  EXPECT_EQ(status("POST", "/v2/logging", R"({"log_info":true,"log_verbose_level":0})"), 200);
+  EXPECT_THAT(ask("POST", "/v2/logging", R"({"log_file":"/tmp/log"})").text,
+              HasSubstr("setting 'log_file'"));
+  EXPECT_EQ(status("POST", "/v2/logging", "[]"), 400);
+  EXPECT_EQ(ask("GET", "/v2/trace/setting").text, R"({"trace_level":["OFF"]})");
+  EXPECT_EQ(status("POST", "/v2/trace/setting", R"({"trace_level":"OFF","trace_rate":null})"), 200);
+  EXPECT_EQ(status("POST", "/v2/trace/setting", R"({"trace_file":"/tmp/trace"})"), 400);
+  EXPECT_EQ(status("GET", "/v2/models/double/trace/setting"), 200);
+  EXPECT_EQ(status("GET", "/v2/models/none/trace/setting"), 404);
+}
+
+TEST_F(Rest, SharedMemoryIsRegisteredWhereThatIsAllowed) {
+  const std::string root = "/v2/systemsharedmemory";
+  EXPECT_THAT(ask("GET", root + "/status").text, HasSubstr("--allow-shared-memory"));
+  EXPECT_EQ(status("GET", "/v2/cudasharedmemory/status"), 501);
+  SharedMemory memory({});
+  RestOptions options;
+  options.memory = &memory;
+  EXPECT_EQ(ask("GET", root + "/status", "", options).text, "[]");
+  const auto add = [&](const std::string& body) {
+    return ask("POST", root + "/region/r/register", body, options).text;
+  };
+  EXPECT_THAT(add(R"({"key":"/tenon_none","byte_size":4})"), HasSubstr("cannot open"));
+  EXPECT_THAT(add(R"({"key":"/tenon_none","offset":-1,"byte_size":4})"), HasSubstr("expected {"));
+  EXPECT_THAT(add(R"({"key":"/tenon_none"})"), HasSubstr("expected {"));
+  EXPECT_THAT(add(""), HasSubstr("expected {"));
+  EXPECT_EQ(ask("GET", root + "/region/r/status", "", options).status, 404);
+  EXPECT_EQ(ask("POST", root + "/region/r/unregister", "", options).status, 200);
+  EXPECT_EQ(ask("POST", root + "/unregister", "", options).status, 200);
+  EXPECT_EQ(ask("GET", root + "/unregister", "", options).status, 405);
+  EXPECT_EQ(ask("POST", root + "/register", "", options).status, 404);
+  EXPECT_THAT(ask("GET", "/v2", "", options).text, HasSubstr("system_shared_memory"));
+  EXPECT_THAT(ask("GET", "/v2").text, Not(HasSubstr("system_shared_memory")));
+}
+
 TEST_F(Rest, StatisticsAndMetricsCountRequests) {
   ask("POST", "/v2/models/double/infer", request_);
   EXPECT_THAT(ask("GET", "/v2/models/double/stats").text,

@@ -1,6 +1,10 @@
 #include "tls_context.h"
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/sslerr.h>
+
+#include <boost/asio/ssl/error.hpp>
 
 namespace tenon::server {
 namespace {
@@ -41,6 +45,11 @@ std::unique_ptr<ssl::context> make_tls_context(const TlsFiles& files) {
     context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   }
   return context;
+}
+
+bool is_plain_http(const error_code& error) {
+  return error.category() == boost::asio::error::get_ssl_category()
+         && ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST;
 }
 
 }  // namespace tenon::server

@@ -12,4 +12,7 @@ namespace tenon::server {
 /// where authorities are given. Throws Error for files that do not serve.
 std::unique_ptr<boost::asio::ssl::context> make_tls_context(const TlsFiles& files);
 
+/// Whether a handshake failed since the client spoke HTTP without TLS.
+bool is_plain_http(const boost::system::error_code& error);
+
 }  // namespace tenon::server

@@ -25,6 +25,7 @@ struct SeenRequest {
   int priority = 0;
   std::optional<Clock::time_point> deadline;
   const void* input = nullptr;  ///< where the first one's elements are
+  size_t bytes = 0;
 };
 
 /// What the fake models do, and what they saw.
@@ -73,8 +74,12 @@ class FakeModel final : public Model {
     std::unique_lock lock(switches_.mutex);
     ++switches_.requests;
     ++statistics_.committed;
-    switches_.last = {request.id, request.trace, request.priority, request.deadline,
-                      request.inputs.empty() ? nullptr : *request.inputs[0].tensor.cpu()};
+    switches_.last = {request.id,
+                      request.trace,
+                      request.priority,
+                      request.deadline,
+                      request.inputs.empty() ? nullptr : *request.inputs[0].tensor.cpu(),
+                      request.bytes};
     if (!switches_.holds) {
       InferAnswer answer = counted(this->answer(request));
       lock.unlock();

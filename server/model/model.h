@@ -49,11 +49,14 @@ struct InferRequest {
   SequencePlace sequence;
   std::string trace;  ///< `traceparent` of W3C Trace Context; may be empty
   size_t bytes = 0;   ///< of the message, which the tensors may keep
+  Clock::time_point begin = Clock::now();
 };
 
 struct InferResponse {
   std::string model, version, id;
   std::vector<NamedTensor> outputs;
+  /// What the request waited for its batch, and what that took; zero where it is not known.
+  Clock::duration queue{}, compute{};
 };
 
 /// Why there is no response. HTTP and gRPC have a status for each.

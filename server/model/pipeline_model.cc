@@ -40,6 +40,27 @@ RequestError request_error(const serve::JobError& error, bool fails_by_requests)
   return {failure, error.text()};
 }
 
+// What a request's part of a batch is, and when the batch ran.
+struct RanTensors {
+  Tensors tensors;
+  Clock::time_point begin, end;
+};
+
+serve::Instance<Tensors, RanTensors> timed(serve::Instance<Tensors, Tensors> instance) {
+  auto run = [run = std::move(instance.run)](
+                 std::span<Tensors* const> batch) -> serve::BatchResult<RanTensors> {
+    const auto begin = Clock::now();
+    auto made = run(batch);
+    if (!made.result) return {Error{made.result.error()}, made.is_instance_dead};
+    const auto end = Clock::now();
+    std::vector<RanTensors> ran;
+    ran.reserve(made.result->size());
+    for (Tensors& tensors : *made.result) ran.push_back({std::move(tensors), begin, end});
+    return ran;
+  };
+  return {std::move(run), std::move(instance.warm_up)};
+}
+
 class PipelineModel final : public Model {
  public:
   PipelineModel(PipelineParts parts, const ModelConfig& config, const QueueLimits& limits)
@@ -48,13 +69,16 @@ class PipelineModel final : public Model {
         metadata_(std::move(parts.metadata)),
         ranges_(std::move(parts.ranges)),
         fails_by_requests_(parts.fails_by_requests) {
-    serve::Stages<InferRequest, InferResponse, Tensors, Tensors> stages;
-    stages.instances = std::move(parts.instances);
+    serve::Stages<InferRequest, InferResponse, Tensors, RanTensors> stages;
+    for (auto& instance : parts.instances) stages.instances.push_back(timed(std::move(instance)));
     stages.preprocess = [this](InferRequest& request, const serve::JobContext&) {
       return Result<Tensors>(tensors_of(request));
     };
-    stages.postprocess = [this](InferRequest& request, Tensors& made, const serve::JobContext&) {
-      return Result<InferResponse>(response_of(request, made));
+    stages.postprocess = [this](InferRequest& request, RanTensors& made, const serve::JobContext&) {
+      InferResponse response = response_of(request, made.tensors);
+      response.queue = made.begin - request.begin;
+      response.compute = made.end - made.begin;
+      return Result<InferResponse>(std::move(response));
     };
     stages.batch_key = serve::shape_key;
     pipeline_ = value_of(Pipeline::start(pipeline_options(), std::move(stages)));

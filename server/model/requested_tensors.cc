@@ -58,8 +58,12 @@ std::variant<OutputResponse, RequestError> prepare_outputs(const RequestedTensor
                                                            const ModelMetadata& metadata,
                                                            const SharedMemory* memory,
                                                            InferResponse response) {
-  OutputResponse prepared{
-      std::move(response.model), std::move(response.version), std::move(response.id), {}};
+  OutputResponse prepared{std::move(response.model),
+                          std::move(response.version),
+                          std::move(response.id),
+                          {},
+                          response.queue,
+                          response.compute};
   for (NamedTensor& named : response.outputs) {
     OutputTensor output{std::move(named.name), std::move(named.tensor)};
     const auto found = wanted.outputs.find(output.name);

@@ -1,0 +1,132 @@
+#include "access_log.h"
+
+#include <fcntl.h>
+#include <tenon/printable.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "guard.h"
+
+namespace tenon::server {
+namespace {
+
+constexpr size_t kMostLines = 10'000;
+
+// "2026-01-31T09:05:00.000123Z".
+std::string time_text(std::chrono::system_clock::time_point now) {
+  using std::chrono::duration_cast;
+  const auto since = now.time_since_epoch();
+  const std::time_t seconds = duration_cast<std::chrono::seconds>(since).count();
+  const auto micro = duration_cast<std::chrono::microseconds>(since).count() % 1'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[64];
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text + length, sizeof text - length, ".%06dZ", static_cast<int>(micro));
+  return text;
+}
+
+int64_t microseconds(Clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string access_line(const AccessRecord& record, std::chrono::system_clock::time_point now,
+                        Clock::time_point end) {
+  nlohmann::ordered_json line = {{"time", time_text(now)}};
+  const auto add = [&](const char* name, const std::string& text) {
+    constexpr size_t kLongest = 256;
+    if (!text.empty()) line[name] = text.substr(0, kLongest);
+  };
+  add("protocol", record.protocol);
+  add("remote", record.remote);
+  add("method", record.method);
+  add("path", record.path);
+  add("model", record.model);
+  add("version", record.version);
+  add("id", record.id);
+  add("status", record.status);
+  line["bytes_in"] = record.bytes_in;
+  line["bytes_out"] = record.bytes_out;
+  line["duration_us"] = microseconds(end - record.begin);
+  if (record.compute.count() > 0) {
+    line["queue_us"] = microseconds(record.queue);
+    line["compute_us"] = microseconds(record.compute);
+  }
+  add("trace", record.trace);
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<std::unique_ptr<AccessLog>> AccessLog::open(const std::string& path) noexcept {
+  return session::guard([&] {
+    const int descriptor =
+        path == "-" ? ::dup(STDOUT_FILENO)
+                    : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (descriptor < 0)
+      throw Error{"cannot write the access log, " + printable(path) + ": "
+                  + std::generic_category().message(errno)};
+    return std::unique_ptr<AccessLog>(new AccessLog(descriptor));
+  });
+}
+
+AccessLog::~AccessLog() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+  ::close(descriptor_);
+}
+
+void AccessLog::add(const AccessRecord& record) noexcept {
+  (void)session::guard([&] {
+    std::string line = access_line(record, std::chrono::system_clock::now(), Clock::now());
+    {
+      const std::lock_guard lock(mutex_);
+      if (lines_.size() >= kMostLines)
+        ++lost_;
+      else
+        lines_.push_back(std::move(line));
+    }
+    changed_.notify_one();
+  });
+}
+
+void AccessLog::run() {
+  for (bool is_over = false; !is_over;) {
+    std::vector<std::string> lines;
+    size_t lost = 0;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return is_over_ || !lines_.empty(); });
+      lines.swap(lines_);
+      lost = std::exchange(lost_, 0);
+      is_over = is_over_;
+    }
+    std::string text;
+    for (const std::string& line : lines) (text += line) += '\n';
+    if (lost > 0) text += R"({"lost_lines":)" + std::to_string(lost) + "}\n";
+    if (write_all(descriptor_, text)) continue;
+    const std::lock_guard lock(mutex_);
+    lost_ += lost + lines.size();
+  }
+}
+
+}  // namespace tenon::server
