@@ -127,14 +127,18 @@ void Repository::replace(const std::string& name, Entry entry) {
   {
     const std::lock_guard lock(mutex_);
     Entry& now = entries_[name];
-    for (auto& [number, version] : now.versions)
-      if (version.model != nullptr) before.push_back(std::move(version.model));
+    for (auto& [number, version] : now.versions) {
+      const auto next = entry.versions.find(number);
+      const bool stays = next != entry.versions.end() && next->second.model == version.model;
+      if (version.model != nullptr && !stays) before.push_back(std::move(version.model));
+    }
     now = std::move(entry);
   }
   drain(before);
 }
 
-// Where nothing of it can be loaded, what was there goes on, and the error says why.
+// A version that cannot be loaded goes on as it was, if it was there, and so does the model where
+// nothing of it can be; the error says why.
 void Repository::load_files(const std::string& name, const ModelFiles& files) {
   Entry entry;
   entry.files = files;
@@ -151,18 +155,25 @@ void Repository::load_files(const std::string& name, const ModelFiles& files) {
     const std::lock_guard lock(mutex_);
     Entry& now = entries_[name];
     now.files = files;  // it is tried again when they change
-    if (serves(now.versions)) {
+    if (!serves(entry.versions) && serves(now.versions)) {
       now.reason = entry.reason;
       throw Error{entry.reason};
     }
+    for (auto& [number, version] : entry.versions)
+      if (const auto before = now.versions.find(number);
+          version.model == nullptr && before != now.versions.end() && before->second.model) {
+        version.model = before->second.model;
+        version.state = ModelState::kReady;
+      }
   }
   const std::string reason = entry.reason;
   for (const auto& [number, version] : entry.versions)
     if (version.model != nullptr)
       log(printable(name) + ": version " + std::to_string(number) + " is ready");
+  const bool is_served = serves(entry.versions);
   replace(name, std::move(entry));
+  if (is_served) load_dependents(name);
   if (!reason.empty()) throw Error{reason};
-  load_dependents(name);
 }
 
 // Ensembles that have it as a step are checked against it.

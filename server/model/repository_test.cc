@@ -212,6 +212,37 @@ TEST_F(RepositoryTest, LoadingReplacesWhatServesAndUnloadingEndsIt) {
   EXPECT_FALSE(models->unload("none"));
 }
 
+TEST_F(RepositoryTest, AVersionThatCannotBeLoadedKeepsNoOtherOut) {
+  write("scale/config.pbtxt", "version_policy { all {} }");
+  write("scale/1/model.plan", plan_of(1, 4));
+  write("scale/2/model.plan", "damaged");
+  const auto models = start();
+  EXPECT_EQ(factor_of(*found(*models, "scale", "1")), 1);
+
+  const auto first = found(*models, "scale", "1");
+  write("scale/1/model.plan", "damaged");
+  write("scale/2/model.plan", plan_of(2, 4));
+  write("scale/3/model.plan", "damaged");
+  EXPECT_THAT(models->load("scale").error(), HasSubstr("scale"));
+  EXPECT_EQ(found(*models, "scale", "1"), first);  // goes on
+  EXPECT_EQ(factor_of(*first), 1);
+  EXPECT_EQ(factor_of(*found(*models, "scale")), 2);
+  EXPECT_EQ(found(*models, "scale", "3"), nullptr);
+}
+
+TEST_F(RepositoryTest, LabelsOfOutputsAreRead) {
+  write("scale/config.pbtxt", "output { name: 'y' label_filename: 'labels.txt' }");
+  write("scale/1/model.plan", plan_of(1, 4));
+  write("scale/labels.txt", "cat\r\ndog\x1b[31m\n\nfish");
+  const auto models = start();
+  EXPECT_THAT(found(*models, "scale")->metadata().outputs[0].labels,
+              ElementsAre("cat", "dog\\x1b[31m", "", "fish"));
+  write("scale/config.pbtxt", "output { name: 'y' label_filename: 'none.txt' }");
+  EXPECT_THAT(models->load("scale").error(), HasSubstr("none.txt"));
+  write("scale/config.pbtxt", "output { name: 'y' label_filename: '../labels.txt' }");
+  EXPECT_THAT(models->load("scale").error(), HasSubstr("expected a name without '/'"));
+}
+
 TEST_F(RepositoryTest, ChangesAreSeenWhileRequestsCome) {
   write("scale/1/model.plan", plan_of(1, 4));
   const auto models = start(std::chrono::milliseconds(20));
