@@ -195,7 +195,8 @@ struct OrtEpFactory {
   const char* (*GetName)(const OrtEpFactory*);
   const char* (*GetVendor)(const OrtEpFactory*);
   OrtStatus* (*GetSupportedDevices)(OrtEpFactory*, const OrtHardwareDevice* const* devices,
-                                    size_t count, OrtEpDevice** made, size_t max, size_t* made_count);
+                                    size_t count, OrtEpDevice** made, size_t max,
+                                    size_t* made_count);
   OrtStatus* (*CreateEp)(OrtEpFactory*, const OrtHardwareDevice* const* devices,
                          const OrtKeyValuePairs* const* metadata, size_t count,
                          const OrtSessionOptions*, const OrtLogger*, OrtEp**);

@@ -141,16 +141,18 @@ class CompiledGraph::Built {
       if (found == inputs.end()) throw Error{std::string("no input ") + tensor->getName()};
       values_decide_[found->info->name] = tensor->isShapeTensor();
       const Shape shape = of(*found);
-      const auto old = before == nullptr ? Ranges::const_iterator() : before->ranges_.find(found->info->name);
-      const Range* range = before == nullptr || old == before->ranges_.end() ? nullptr : &old->second;
+      const auto old =
+          before == nullptr ? Ranges::const_iterator() : before->ranges_.find(found->info->name);
+      const Range* range =
+          before == nullptr || old == before->ranges_.end() ? nullptr : &old->second;
       varying[found->info->name] =
           widened(range, shape, tensor->isShapeTensor() ? Shape() : found->info->shape);
     }
     if (!varying.empty()) value_of(parsed.add_profile(varying, log));
     for (const auto& [name, range] : varying) ranges_[name] = range;
     const auto plan = value_of(parsed.build(log));
-    engine_ = value_of(serve::EngineContext::load(
-        {static_cast<const std::byte*>(plan->data()), plan->size()}));
+    engine_ = value_of(
+        serve::EngineContext::load({static_cast<const std::byte*>(plan->data()), plan->size()}));
   }
 
   bool takes(const std::vector<Input>& inputs) const {

@@ -104,7 +104,8 @@ extern "C" {
   if (api == nullptr)  // the first functions are the same in all versions
     return base->GetApi(1)->CreateStatus(
         kFail, "Tenon's execution provider needs ONNX Runtime 1.23 or newer");
-  if (max == 0) return api->CreateStatus(kFail, "Tenon's execution provider: no room for a factory");
+  if (max == 0)
+    return api->CreateStatus(kFail, "Tenon's execution provider: no room for a factory");
   factories[0] = new Factory(*api);
   *count = 1;
   return nullptr;

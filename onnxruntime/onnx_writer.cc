@@ -17,9 +17,9 @@ constexpr uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraph
                    kGraphOutput = 12;
 constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeOperator = 4, kNodeAttribute = 5,
                    kNodeDomain = 7;
-constexpr uint32_t kAttributeName = 1, kAttributeFloat = 2, kAttributeInt = 3,
-                   kAttributeString = 4, kAttributeTensor = 5, kAttributeFloats = 7,
-                   kAttributeInts = 8, kAttributeStrings = 9, kAttributeType = 20;
+constexpr uint32_t kAttributeName = 1, kAttributeFloat = 2, kAttributeInt = 3, kAttributeString = 4,
+                   kAttributeTensor = 5, kAttributeFloats = 7, kAttributeInts = 8,
+                   kAttributeStrings = 9, kAttributeType = 20;
 constexpr uint32_t kTensorDims = 1, kTensorType = 2, kTensorName = 8, kTensorRaw = 9;
 constexpr uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTensorTypeElement = 1,
                    kTensorTypeShape = 2, kShapeDim = 1, kDimValue = 1, kDimName = 2;
@@ -107,7 +107,8 @@ Message attribute_message(const Api& api, const OrtOpAttr* attribute) {
     case kAttributeFloats:
       written = type == kAttributeFloat ? kFloat : kFloats;
       for (const float value : read_attribute<float>(api, attribute, type))
-        made.real(type == kAttributeFloat ? field::kAttributeFloat : field::kAttributeFloats, value);
+        made.real(type == kAttributeFloat ? field::kAttributeFloat : field::kAttributeFloats,
+                  value);
       break;
     case kAttributeString: {
       written = kString;

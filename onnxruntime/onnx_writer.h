@@ -27,10 +27,10 @@ class Message {
 /// An input of a graph.
 struct GraphInput {
   std::string name;
-  size_t index = 0;             ///< among the inputs that were asked for
-  int type = 0;                 ///< as ONNX numbers it
-  bool has_shape = false;       ///< a scalar has none
-  std::vector<int64_t> shape;   ///< -1 for extents that vary
+  size_t index = 0;                ///< among the inputs that were asked for
+  int type = 0;                    ///< as ONNX numbers it
+  bool has_shape = false;          ///< a scalar has none
+  std::vector<int64_t> shape;      ///< -1 for extents that vary
   std::vector<std::string> names;  ///< of extents that vary: those of one name are equal
 };
 

@@ -72,8 +72,9 @@ std::vector<std::vector<size_t>> groups_of(const std::vector<bool>& supported,
   std::map<size_t, std::vector<size_t>> groups;
   for (size_t node = 0; node < supported.size(); ++node) {
     for (const size_t before : inputs[node])
-      changes[node] = std::max(
-          changes[node], changes[before] + static_cast<size_t>(supported[before] != supported[node]));
+      changes[node] =
+          std::max(changes[node],
+                   changes[before] + static_cast<size_t>(supported[before] != supported[node]));
     if (supported[node]) groups[changes[node]].push_back(node);
   }
   std::vector<std::vector<size_t>> made;
@@ -104,7 +105,8 @@ OrtStatus* Provider::get_capability(OrtEp* self, const OrtGraph* graph,
     std::map<std::string, size_t> maker;
     for (size_t i = 0; i < nodes.size(); ++i) {
       const auto inputs = api.list(&OrtApi::Node_GetNumInputs, &OrtApi::Node_GetInputs, nodes[i]);
-      const auto outputs = api.list(&OrtApi::Node_GetNumOutputs, &OrtApi::Node_GetOutputs, nodes[i]);
+      const auto outputs =
+          api.list(&OrtApi::Node_GetNumOutputs, &OrtApi::Node_GetOutputs, nodes[i]);
       for (const OrtValueInfo* value : inputs)
         if (const auto found = maker.find(api.name(value)); found != maker.end())
           before[i].push_back(found->second);
@@ -135,8 +137,8 @@ OrtStatus* Provider::compile(OrtEp* self, const OrtGraph** graphs, const OrtNode
       for (const OrtValueInfo* value :
            api.list(&OrtApi::Node_GetNumInputs, &OrtApi::Node_GetInputs, fused[i]))
         inputs.push_back(api.name(value));
-      all.push_back(std::make_unique<Compute>(api, write_graph(api, graphs[i], inputs),
-                                              provider.options_));
+      all.push_back(
+          std::make_unique<Compute>(api, write_graph(api, graphs[i], inputs), provider.options_));
     }
     for (size_t i = 0; i < count; ++i) made[i] = all[i].release();
   });

@@ -1,4 +1,4 @@
-"""Tenon as an execution provider of ONNX Runtime 1.23 or newer, whose programs change by one line:
+"""Tenon as an execution provider of ONNX Runtime 1.23.2 or newer, whose programs change by one line:
 
     session = onnxruntime.InferenceSession("model.onnx", tenon.onnxruntime.session_options())
 
@@ -6,9 +6,11 @@ Tenon takes the nodes that it knows, ONNX Runtime's own CPU provider the others.
 programs that register providers themselves, in any language.
 """
 import pathlib
+import re
 
 __all__ = ["get_ep_name", "get_library_path", "register", "session_options"]
 
+_OLDEST = (1, 23, 2)  # older ones have providers of the host's memory take whole models only
 _OPTIONS = {"precision": ("fp32", "tf32", "bf16", "fp16")}
 _registered = False
 
@@ -54,6 +56,7 @@ def _import_onnxruntime():
         import onnxruntime
     except ImportError as error:
         raise ImportError("tenon.onnxruntime needs ONNX Runtime: pip install 'tenon[onnxruntime]'") from error
-    if not hasattr(onnxruntime, "register_execution_provider_library"):
-        raise ImportError(f"tenon.onnxruntime needs ONNX Runtime 1.23 or newer, found {onnxruntime.__version__}")
+    version = re.match(r"(\d+)\.(\d+)\.(\d+)", onnxruntime.__version__)
+    if version and tuple(map(int, version.groups())) < _OLDEST:
+        raise ImportError(f"tenon.onnxruntime needs ONNX Runtime {'.'.join(map(str, _OLDEST))} or newer, found {onnxruntime.__version__}")
     return onnxruntime
