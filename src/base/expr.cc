@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -141,6 +142,11 @@ Number apply_reals(ExprOp op, double a, double b) {
   }
 }
 
+Number rounded(Number real) {
+  real.real = static_cast<double>(static_cast<float>(real.real));
+  return real;
+}
+
 bool always_real(ExprOp op) {
   switch (op) {
     case ExprOp::kDivide:
@@ -169,6 +175,8 @@ bool result_is_float(ExprOp op, Dim a, Dim b, Dim c) {
       return false;
     case ExprOp::kSelect:
       return b->is_float || c->is_float;
+    case ExprOp::kFromFloat64:
+      return true;
     default:
       return always_real(op) || a->is_float || (b != nullptr && b->is_float);
   }
@@ -184,9 +192,10 @@ constexpr size_t kLongestText = 500;
 
 void append(std::string& text, Dim d, std::span<const std::string> names) {
   static constexpr const char* kNames[] = {
-      "",     "",       "+",     "-",   "*",     "//",   "ceildiv", "/",    "mod",    "%",   "min",
-      "max",  "pow",    "==",    "<",   "and",   "or",   "xor",     "not",  "select", "neg", "abs",
-      "sign", "divide", "float", "int", "floor", "ceil", "round",   "sqrt", "exp",    "log"};
+      "",     "",       "+",    "-",   "*",    "//",      "ceildiv",     "/",   "mod",
+      "%",    "min",    "max",  "pow", "==",   "<",       "and",         "or",  "xor",
+      "not",  "select", "neg",  "abs", "sign", "divide",  "float",       "int", "floor",
+      "ceil", "round",  "sqrt", "exp", "log",  "float64", "from_float64"};
   if (text.size() > kLongestText) {
     text += "...";
     return;
@@ -216,14 +225,21 @@ void append(std::string& text, Dim d, std::span<const std::string> names) {
 
 }  // namespace
 
+Number apply_float64(ExprOp op, Number a, Number b) {
+  const auto number = [](Number bits) { return std::bit_cast<double>(bits.integer); };
+  const double first = op == ExprOp::kToFloat ? a.as_double() : number(a);
+  const Number result = apply_reals(op, first, number(b));
+  return result.is_float ? Number::of(std::bit_cast<int64_t>(result.real)) : result;
+}
+
 Number apply(ExprOp op, Number a, Number b, Number c) {
   if (op == ExprOp::kSelect) return a.as_double() != 0 ? b : c;
   if (a.is_float || b.is_float || always_real(op)) {
     // Reals are elements of float32 tensors: round as the kernel that would compute them does.
-    Number result = apply_reals(op, a.as_double(), b.as_double());
-    result.real = static_cast<double>(static_cast<float>(result.real));
-    return result;
+    return rounded(apply_reals(op, a.as_double(), b.as_double()));
   }
+  if (op == ExprOp::kFromFloat64)
+    return rounded(Number::of_float(std::bit_cast<double>(a.integer)));
   return apply_integers(op, a.integer, b.integer, c.integer);
 }
 
@@ -327,6 +343,21 @@ Dim ExprPool::make(ExprOp op, Dim a, Dim b, Dim c) {
   return intern(e);
 }
 
+Dim ExprPool::float64(ExprOp op, Dim a, Dim b) {
+  if (a->is_constant() && (b == nullptr || b->is_constant()))
+    return number(apply_float64(op, a->value, b != nullptr ? b->value : Number{}));
+  Expr e;
+  e.op = ExprOp::kFloat64;
+  e.payload = static_cast<int64_t>(op);
+  e.a = a;
+  e.b = b;
+  return intern(e);
+}
+
+Dim ExprPool::constant_float64(double value) {
+  return constant(std::bit_cast<int64_t>(value));
+}
+
 std::string text_of(Dim dim, std::span<const std::string> names) {
   std::string text;
   append(text, dim, names);
@@ -373,6 +404,8 @@ Number ShapeProgram::value_of(const Instruction& in, std::span<const Number> bef
     operands[i] = before[static_cast<size_t>(slots[i])];
     if (!operands[i].is_known) return Number::unknown();
   }
+  if (in.op == ExprOp::kFloat64)
+    return apply_float64(static_cast<ExprOp>(in.payload), operands[0], operands[1]);
   return apply(in.op, operands[0], operands[1], operands[2]);
 }
 

@@ -62,6 +62,10 @@ enum class ExprOp : uint8_t {
   kSqrt,
   kExp,
   kLog,  // real to real
+  // Float64 as its bits, which are integers. `payload` is the operation that is meant of the
+  // numbers; kToFloat takes a number as it is.
+  kFloat64,
+  kFromFloat64,  // bits to a real
 };
 
 class Expr {
@@ -69,7 +73,7 @@ class Expr {
   ExprOp op = ExprOp::kConstant;
   bool is_float = false;
   Number value;         // kConstant
-  int64_t payload = 0;  // kSymbol: the symbol's index in the network
+  int64_t payload = 0;  // kSymbol: the symbol's index in the network; kFloat64: an ExprOp
   const Expr* a = nullptr;
   const Expr* b = nullptr;
   const Expr* c = nullptr;
@@ -83,6 +87,10 @@ using Dim = const Expr*;
 
 /// Applies one operation to numbers; throws on division by zero and on integer overflow.
 Number apply(ExprOp op, Number a, Number b = {}, Number c = {});
+
+/// The same of float64, as bits: what is a real number becomes bits, too. `op` takes one real
+/// number or two, or (kToFloat) any number.
+Number apply_float64(ExprOp op, Number a, Number b = {});
 
 /// Makes and owns expressions. Simplifies, so that equal shapes usually are the same pointers.
 class ExprPool {
@@ -98,6 +106,10 @@ class ExprPool {
   }
   Dim symbol(int64_t index);
   Dim make(ExprOp op, Dim a, Dim b = nullptr, Dim c = nullptr);
+  /// apply_float64() as an expression.
+  Dim float64(ExprOp op, Dim a, Dim b = nullptr);
+  /// The bits of a number.
+  Dim constant_float64(double value);
 
   Dim add(Dim a, Dim b) { return make(ExprOp::kAdd, a, b); }
   Dim sub(Dim a, Dim b) { return make(ExprOp::kSub, a, b); }

@@ -120,5 +120,24 @@ TEST(Expr, TextIsShortHoweverLargeTheExpression) {
   EXPECT_LT(text_of(deep).size(), 10'000u);
 }
 
+// And not in float64.
+TEST(Expr, Float64IsNotRounded) {
+  ExprPool pool;
+  const Dim product = pool.float64(ExprOp::kMul, pool.float64(ExprOp::kToFloat, pool.constant(10)),
+                                   pool.constant_float64(0.7));
+  EXPECT_EQ(pool.float64(ExprOp::kTruncate, product), pool.constant(7));
+  const Dim n = pool.symbol(0);
+  const Dim tenths =
+      pool.float64(ExprOp::kMul, pool.float64(ExprOp::kToFloat, n), pool.constant_float64(0.1));
+  ShapeProgram program;
+  const int32_t whole = program.add(pool.float64(ExprOp::kTruncate, tenths));
+  const int32_t real = program.add(pool.make(ExprOp::kFromFloat64, tenths));
+  const SymbolValue symbols[] = {(int64_t{1} << 53) + 1};
+  const auto values = program.evaluate(symbols);
+  EXPECT_EQ(values[static_cast<size_t>(whole)], Number::of(900719925474099));
+  EXPECT_EQ(values[static_cast<size_t>(real)],
+            Number::of_float(static_cast<double>(900719925474099.2F)));
+}
+
 }  // namespace
 }  // namespace tenon

@@ -41,6 +41,12 @@ enum class PrivateLayer : int32_t {
   kBitwise = 10060,      // and, or, xor and shifts
   kBitCast = 10061,      // the same bits as another type
   kDebugTensor = 10070,  // a debug listener is told of its input
+  kToFloat64 = 10080,    // bits of float64 in int64, here and in what follows
+  kFromFloat64 = 10081,
+  kFloat64Order = 10082,  // integers that are ordered as the numbers are
+  kFloat64Pointwise = 10083,
+  kFloat64Reduce = 10084,
+  kFloat64Cumulative = 10085,
 };
 constexpr LayerType layer_type(PrivateLayer kind) {
   return static_cast<LayerType>(kind);

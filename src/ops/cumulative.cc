@@ -18,7 +18,8 @@ namespace {
 // Rows side by side run together, as they lie in memory.
 template <class T>
 void run(const Cumulative& op, const TensorView& in, int axis, const TensorView& out) {
-  using Sum = std::conditional_t<is_real<T>, float, uint64_t>;
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double,
+                                 std::conditional_t<is_real<T>, float, uint64_t>>;
   constexpr int64_t kBlock = 256;
   const int64_t length = in.shape[axis], inner = in.shape.volume(axis + 1, in.shape.rank());
   const int64_t blocks = (inner + kBlock - 1) / kBlock;
@@ -59,14 +60,27 @@ void Cumulative::infer(Inference& c) const {
   c.set_output(0, c.type(0), c.dims(0));
 }
 
-void Cumulative::reference(const ReferenceCall& call) const {
-  const TensorView &in = call.inputs[0], &out = call.outputs[0];
-  require_output(out, in.shape);
+namespace {
+
+int axis_of(const ReferenceCall& call) {
+  require_output(call.outputs[0], call.inputs[0].shape);
   const auto given = read_integers(call.inputs[1]);
   require(given.size() == 1, "expected one axis (input 1), found {}", given.size());
-  const int axis = normalized_axis(given[0], in.shape.rank());
+  return normalized_axis(given[0], call.inputs[0].shape.rank());
+}
+
+}  // namespace
+
+void Cumulative::reference(const ReferenceCall& call) const {
+  const TensorView &in = call.inputs[0], &out = call.outputs[0];
+  const int axis = axis_of(call);
   if (in.shape.volume() == 0) return;
   with_type(in.type, [&](auto zero) { run<decltype(zero)>(*this, in, axis, out); });
+}
+
+void Cumulative::run_float64(const ReferenceCall& call) const {
+  const int axis = axis_of(call);
+  if (call.inputs[0].shape.volume() != 0) run<double>(*this, call.inputs[0], axis, call.outputs[0]);
 }
 
 }  // namespace tenon

@@ -26,6 +26,8 @@ struct Cumulative final : OpOf<Cumulative, LayerType::kCUMULATIVE> {
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
+  /// The same, where elements of 64 bits are float64.
+  void run_float64(const ReferenceCall& call) const;
 };
 
 }  // namespace tenon

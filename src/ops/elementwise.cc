@@ -152,18 +152,8 @@ void ElementWise::infer(Inference& c) const {
   Dims dims = broadcast(c.pool(), c.dims(0), c.dims(1));
   set_output_and_content(
       c, gives_bool ? DataType::kBOOL : type, std::move(dims), {0, 1}, [&](const Shape& out) {
-        const Shape strides[] = {broadcast_strides(*c.constant_shape(0), out),
-                                 broadcast_strides(*c.constant_shape(1), out)};
-        Content content(static_cast<size_t>(out.volume()));
-        const Content &a = *c.content(0), &b = *c.content(1);
-        // Too few elements for for_rows() to use several threads, which the pool could not take.
-        for_rows(out, strides, [&](const Row& row) {
-          for (int64_t i = 0; i < row.length; ++i)
-            content[static_cast<size_t>(row.begin + i)] = expression(
-                c.pool(), operation, a[static_cast<size_t>(row.offset[0] + i * row.step[0])],
-                b[static_cast<size_t>(row.offset[1] + i * row.step[1])]);
-        });
-        return content;
+        return broadcast_content(
+            c, out, [&](Dim a, Dim b) { return expression(c.pool(), operation, a, b); });
       });
 }
 

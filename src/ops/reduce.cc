@@ -93,7 +93,7 @@ template <class T, class Wide> Wide neutral(ReduceOperation operation) {
 // Each result is computed by one thread, over its elements in order.
 template <class T>
 void reduce(const Reduce& op, const TensorView& in, const TensorView& out, std::byte* scratch) {
-  using Wide = std::conditional_t<is_real<T>, double, int64_t>;
+  using Wide = std::conditional_t<is_real<T> || std::is_same_v<T, double>, double, int64_t>;
   const Shape from = in.shape.strides();
   Shape kept, kept_steps, inner, inner_steps;
   for (int k = 0; k < in.shape.rank(); ++k) {
@@ -116,7 +116,7 @@ void reduce(const Reduce& op, const TensorView& in, const TensorView& out, std::
                      total =
                          combine<Wide>(op.operation, total, static_cast<Wide>(load(base[offset])));
                    if (op.operation == ReduceOperation::kAVG) {
-                     if constexpr (is_real<T>)
+                     if constexpr (std::is_floating_point_v<Wide>)
                        total /= static_cast<double>(count);
                      else
                        total = count == 0 ? 0 : total / count;
@@ -130,20 +130,8 @@ void reduce(const Reduce& op, const TensorView& in, const TensorView& out, std::
 
 void Reduce::infer(Inference& c) const {
   require_inputs(c, 1, 1);
-  require(operation >= ReduceOperation::kSUM && operation <= ReduceOperation::kAVG,
-          "expected sum, prod, max, min or avg (0 to 4), found {}",
-          static_cast<int32_t>(operation));
   require(c.type(0) != DataType::kBOOL, "expected a numeric input, found bool");
-  require(axes >> c.rank(0) == 0,
-          "expected axes within the rank of the input, {}, found mask {:#x}", c.rank(0), axes);
-  Dims dims;
-  for (int k = 0; k < c.rank(0); ++k) {
-    if (!is_reduced(axes, k))
-      dims.push_back(c.dims(0)[static_cast<size_t>(k)]);
-    else if (keep_dimensions)
-      dims.push_back(c.pool().constant(1));
-  }
-  set_output_and_content(c, c.type(0), std::move(dims), {0}, [&](const Shape& out) {
+  set_output_and_content(c, c.type(0), reduced(c), {0}, [&](const Shape& out) {
     const Shape shape = *c.constant_shape(0), steps = target_steps(shape, axes);
     Content content(static_cast<size_t>(out.volume()), nullptr);
     for (int64_t i = 0; i < shape.volume(); ++i) {
@@ -158,6 +146,22 @@ void Reduce::infer(Inference& c) const {
   });
 }
 
+Dims Reduce::reduced(Inference& c) const {
+  require(operation >= ReduceOperation::kSUM && operation <= ReduceOperation::kAVG,
+          "expected sum, prod, max, min or avg (0 to 4), found {}",
+          static_cast<int32_t>(operation));
+  require(axes >> c.rank(0) == 0,
+          "expected axes within the rank of the input, {}, found mask {:#x}", c.rank(0), axes);
+  Dims dims;
+  for (int k = 0; k < c.rank(0); ++k) {
+    if (!is_reduced(axes, k))
+      dims.push_back(c.dims(0)[static_cast<size_t>(k)]);
+    else if (keep_dimensions)
+      dims.push_back(c.pool().constant(1));
+  }
+  return dims;
+}
+
 size_t Reduce::scratch_bytes(const ReferenceCall& call) const {
   const Shape& shape = call.inputs[0].shape;
   size_t count = 1;
@@ -170,6 +174,10 @@ void Reduce::run(const ReferenceCall& call, std::byte* scratch) const {
   with_type(call.inputs[0].type, [&](auto zero) {
     reduce<decltype(zero)>(*this, call.inputs[0], call.outputs[0], scratch);
   });
+}
+
+void Reduce::run_float64(const ReferenceCall& call, std::byte* scratch) const {
+  reduce<double>(*this, call.inputs[0], call.outputs[0], scratch);
 }
 
 Magnitude Reduce::magnitude(const Node&, DataType type) const {

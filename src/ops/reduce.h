@@ -25,6 +25,10 @@ struct Reduce final : OpOf<Reduce, LayerType::kREDUCE>, ScratchKernel {
   void reference(const ReferenceCall& call) const override { run_with_own_scratch(call); }
   size_t scratch_bytes(const ReferenceCall& call) const override;
   void run(const ReferenceCall& call, std::byte* scratch) const override;
+  /// The dimensions of the output.
+  Dims reduced(Inference& c) const;
+  /// As run(), where elements of 64 bits are float64.
+  void run_float64(const ReferenceCall& call, std::byte* scratch) const;
 };
 
 }  // namespace tenon

@@ -25,7 +25,8 @@ int operand_count(ExprOp op) {
 void read_program(const schema::Plan& in, Plan& plan) {
   if (checked(in.instructions(), alignof(schema::Instruction)) != nullptr)
     for (const schema::Instruction* i : *in.instructions()) {
-      require(i->op() <= static_cast<uint8_t>(ExprOp::kLog), "unknown shape operation {}", i->op());
+      require(i->op() <= static_cast<uint8_t>(ExprOp::kFromFloat64), "unknown shape operation {}",
+              i->op());
       const auto position = static_cast<int32_t>(plan.shapes.instructions.size());
       int needed = operand_count(static_cast<ExprOp>(i->op()));
       for (int32_t slot : {i->a(), i->b(), i->c()}) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/support/reference.h"
+
 namespace tenon {
 namespace {
 constexpr int64_t kLargestContent = 4096;
@@ -109,6 +111,22 @@ void set_output_and_content(Inference& c, DataType type, Dims dims,
     return;
   }
   c.set_content(0, std::move(*content));
+}
+
+Content broadcast_content(const Inference& c, const Shape& out,
+                          const std::function<Dim(Dim, Dim)>& element) {
+  const Shape strides[] = {broadcast_strides(*c.constant_shape(0), out),
+                           broadcast_strides(*c.constant_shape(1), out)};
+  Content content(static_cast<size_t>(out.volume()));
+  const Content &a = *c.content(0), &b = *c.content(1);
+  // Too few elements for for_rows() to use several threads, which the pool could not take.
+  for_rows(out, strides, [&](const Row& row) {
+    for (int64_t i = 0; i < row.length; ++i)
+      content[static_cast<size_t>(row.begin + i)] =
+          element(a[static_cast<size_t>(row.offset[0] + i * row.step[0])],
+                  b[static_cast<size_t>(row.offset[1] + i * row.step[1])]);
+  });
+  return content;
 }
 
 std::optional<Tensor> constant_integers(const Inference& c, int i) {

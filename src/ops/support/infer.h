@@ -42,6 +42,10 @@ void set_output_and_content(Inference& c, DataType type, Dims dims,
                             std::initializer_list<int> inputs,
                             const std::function<Content(const Shape&)>& elements);
 
+/// What `element` makes of the elements of two inputs that broadcast to `out`.
+Content broadcast_content(const Inference& c, const Shape& out,
+                          const std::function<Dim(Dim, Dim)>& element);
+
 /// The content of input i as an int64 tensor when all its elements are integer constants.
 std::optional<Tensor> constant_integers(const Inference& c, int i);
 

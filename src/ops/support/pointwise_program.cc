@@ -52,7 +52,7 @@ std::string_view name_of(const PointwiseStep& step) {
   return function < names.size() ? names[function] : std::string_view();
 }
 
-float unary(UnaryOperation function, float x) {
+template <class Real> Real unary(UnaryOperation function, Real x) {
   switch (function) {
     case UnaryOperation::kEXP:
       return std::exp(x);
@@ -61,7 +61,7 @@ float unary(UnaryOperation function, float x) {
     case UnaryOperation::kSQRT:
       return std::sqrt(x);
     case UnaryOperation::kRECIP:
-      return 1.0f / x;
+      return 1 / x;
     case UnaryOperation::kABS:
       return std::fabs(x);
     case UnaryOperation::kNEG:
@@ -97,7 +97,7 @@ float unary(UnaryOperation function, float x) {
     case UnaryOperation::kNOT:
       return x == 0;
     case UnaryOperation::kSIGN:
-      return std::isnan(x) ? x : static_cast<float>((x > 0) - (x < 0));
+      return std::isnan(x) ? x : static_cast<Real>((x > 0) - (x < 0));
     case UnaryOperation::kROUND:
       return std::nearbyint(x);  // ties to even
     case UnaryOperation::kISINF:
@@ -105,13 +105,13 @@ float unary(UnaryOperation function, float x) {
     case UnaryOperation::kISNAN:
       return std::isnan(x);
   }
-  return std::numeric_limits<float>::quiet_NaN();
+  return std::numeric_limits<Real>::quiet_NaN();
 }
 
 // Comparisons are written so that a NaN comes out as it went in.
-float activation(ActivationType function, float x, float alpha, float beta) {
-  constexpr float kSqrtHalf = std::numbers::sqrt2_v<float> / 2;
-  constexpr float kSqrtTwoOverPi = 0.797884560802865f;
+template <class Real> Real activation(ActivationType function, Real x, Real alpha, Real beta) {
+  constexpr Real kSqrtHalf = std::numbers::sqrt2_v<Real> / 2;
+  constexpr Real kSqrtTwoOverPi = static_cast<Real>(0.7978845608028653559);
   switch (function) {
     case ActivationType::kRELU:
       return x < 0 ? 0 : x;
@@ -128,15 +128,15 @@ float activation(ActivationType function, float x, float alpha, float beta) {
     case ActivationType::kSOFTSIGN:
       return x / (1 + std::fabs(x));
     case ActivationType::kSOFTPLUS: {  // alpha * log(exp(beta*x) + 1), arranged not to overflow
-      const float y = beta * x;
+      const Real y = beta * x;
       return alpha * ((y > 0 ? y : 0) + std::log1p(std::exp(-std::fabs(y))));
     }
     case ActivationType::kCLIP: {
-      const float y = x > beta ? beta : x;
+      const Real y = x > beta ? beta : x;
       return y < alpha ? alpha : y;
     }
     case ActivationType::kHARD_SIGMOID: {
-      const float y = alpha * x + beta;
+      const Real y = alpha * x + beta;
       return y < 0 ? 0 : y > 1 ? 1 : y;
     }
     case ActivationType::kSCALED_TANH:
@@ -144,14 +144,15 @@ float activation(ActivationType function, float x, float alpha, float beta) {
     case ActivationType::kTHRESHOLDED_RELU:
       return x <= alpha ? 0 : x;
     case ActivationType::kGELU_ERF:
-      return 0.5f * x * (1 + std::erf(x * kSqrtHalf));
+      return x / 2 * (1 + std::erf(x * kSqrtHalf));
     case ActivationType::kGELU_TANH:
-      return 0.5f * x * (1 + std::tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
+      return x / 2
+             * (1 + std::tanh(kSqrtTwoOverPi * (x + static_cast<Real>(0.044715) * x * x * x)));
   }
-  return std::numeric_limits<float>::quiet_NaN();
+  return std::numeric_limits<Real>::quiet_NaN();
 }
 
-float element_wise(ElementWiseOperation function, float a, float b) {
+template <class Real> Real element_wise(ElementWiseOperation function, Real a, Real b) {
   switch (function) {
     case ElementWiseOperation::kSUM:
       return a + b;
@@ -182,7 +183,20 @@ float element_wise(ElementWiseOperation function, float a, float b) {
     case ElementWiseOperation::kLESS:
       return a < b;
   }
-  return std::numeric_limits<float>::quiet_NaN();
+  return std::numeric_limits<Real>::quiet_NaN();
+}
+
+template <class Real> Real value_of(const PointwiseStep& step, Real a, Real b) {
+  switch (step.family) {
+    case Family::kUnary:
+      return unary<Real>(static_cast<UnaryOperation>(step.function), a);
+    case Family::kActivation:
+      return activation<Real>(static_cast<ActivationType>(step.function), a, step.alpha, step.beta);
+    case Family::kElementWise:
+      if (is_remainder(step)) return std::fmod(a, b);
+      return element_wise<Real>(static_cast<ElementWiseOperation>(step.function), a, b);
+  }
+  return std::numeric_limits<Real>::quiet_NaN();
 }
 
 // Splits the steps into one list per member and joins them again.
@@ -263,16 +277,11 @@ std::string PointwiseProgram::str() const {
 }
 
 float evaluate(const PointwiseStep& step, float a, float b) {
-  switch (step.family) {
-    case Family::kUnary:
-      return unary(static_cast<UnaryOperation>(step.function), a);
-    case Family::kActivation:
-      return activation(static_cast<ActivationType>(step.function), a, step.alpha, step.beta);
-    case Family::kElementWise:
-      if (is_remainder(step)) return std::fmod(a, b);
-      return element_wise(static_cast<ElementWiseOperation>(step.function), a, b);
-  }
-  return std::numeric_limits<float>::quiet_NaN();
+  return value_of<float>(step, a, b);
+}
+
+double evaluate_float64(const PointwiseStep& step, double a, double b) {
+  return value_of<double>(step, a, b);
 }
 
 namespace {

@@ -43,6 +43,8 @@ struct PointwiseProgram {
 
 /// The value of one operation of floats; the definition that every kernel follows.
 float evaluate(const PointwiseStep& step, float a, float b);
+/// The same of float64.
+double evaluate_float64(const PointwiseStep& step, double a, double b);
 
 /// Evaluates the program for every element of `output` (float, half or bfloat16). Inputs broadcast
 /// as NumPy does, ranks being equal; input 0 may be `output` itself.

@@ -64,6 +64,11 @@ template <class T> Compute<T> load(T x) {
   return static_cast<Compute<T>>(x);
 }
 
+/// Float64, which is no type of tensors: their bits are.
+inline double load(double x) {
+  return x;
+}
+
 /// Rounds to a float type; wraps to an integer type.
 template <class T, class From> T store(From x) {
   if constexpr (std::is_same_v<T, BFloat16>)
