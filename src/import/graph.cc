@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "import/float64.h"
 #include "import/plugin_node.h"
 #include "import/stand_ins.h"
 
@@ -205,17 +206,20 @@ void GraphImporter::replace_second_input(const Scope& scope, const onnx::NodePro
 void GraphImporter::import_operator(Scope& scope, NodeContext& n, const Meaning& m) {
   if (m.creator == nullptr && m.row == nullptr) fail_unknown(n.proto(), scope.opset_of(n.proto()));
   if (m.creator != nullptr) {
+    round_inputs(n);
     import_plugin(n, *m.creator);
     const std::string plugin = plugin_name(n.proto());
     if (std::find(report_.plugins.begin(), report_.plugins.end(), plugin) == report_.plugins.end())
       report_.plugins.push_back(plugin);
   } else {
     require_sound_stand_ins(n);
+    const Float64Use use = prepare_float64(n);
     m.row(n);
     finish_stand_ins(n);
-    note_doubles(n);
-    if (takes_doubles(n) || type_in_attributes(n.proto()) == onnx::TensorProto::DOUBLE)
+    if (use == Float64Use::kRounds) {
+      note_doubles(n);
       doubles_.push_back(fmt::format("'{}' ({})", n.node_name(), n.op()));
+    }
   }
   for (const std::string& attribute : n.unused_attributes())
     options_.log.warning("node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(),
@@ -226,10 +230,9 @@ void GraphImporter::warn_of_doubles() const {
   if (doubles_.empty()) return;
   const size_t shown = std::min<size_t>(doubles_.size(), 3);
   const std::span<const std::string> first(doubles_.data(), shown);
-  options_.log.warning("float64 is float32 here; {} of the model compute{} in it: {}{}",
+  options_.log.warning("float64 is float32 in {} of the model: {}{}",
                        doubles_.size() == 1 ? "1 node" : fmt::format("{} nodes", doubles_.size()),
-                       doubles_.size() == 1 ? "s" : "", fmt::join(first, ", "),
-                       shown < doubles_.size() ? ", and others" : "");
+                       fmt::join(first, ", "), shown < doubles_.size() ? ", and others" : "");
 }
 
 void GraphImporter::finish_node(Scope& scope, NodeContext& n) {
@@ -274,7 +277,7 @@ void GraphImporter::name_layers(NodeContext& n) {
     const std::string& name = n.proto().output(static_cast<int>(i));
     if (tensors[i] == nullptr || name.empty()) continue;
     if (added.contains(tensors[i]->producer) && named_.insert(tensors[i]).second)
-      tensors[i]->name = name;
+      tensors[i]->name = n.is_float64(*tensors[i]) ? name + " [float64]" : name;
   }
   for (Node* layer : n.added())
     if (!tensors.empty() && tensors[0] != nullptr && tensors[0]->producer == layer)
@@ -372,6 +375,7 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
   }
   for (Value* value : captured) scope.captured(value);
   body.outputs = import_graph(scope, graph);
+  for (Item& item : body.outputs) item = rounded_to_float32(*body.state, name, item);
   require_own_types(body, output_names(graph));
   return body;
 }
@@ -393,7 +397,8 @@ void GraphImporter::go_on(const Scope& outer, const onnx::NodeProto& node, Body&
     scope.items[node.output(static_cast<int>(i))] = body.outputs[i];
   import_nodes(scope, followers);
   body.outputs.clear();
-  for (const std::string& name : followers.outputs()) body.outputs.push_back(scope.find(name));
+  for (const std::string& name : followers.outputs())
+    body.outputs.push_back(rounded_to_float32(*body.state, name, scope.find(name)));
   require_own_types(body, followers.outputs());
 }
 

@@ -33,8 +33,8 @@ class GraphImporter {
   bool import_node(Scope& scope, onnx::NodeProto& node, int index);
   /// Throws when no row, function or plugin says what the node means.
   void require_meaning(const Scope& scope, const onnx::NodeProto& node) const;
-  /// One warning that names the nodes which compute in float64 in the model. Inputs and outputs say
-  /// it of themselves.
+  /// One warning that names the nodes which compute in float64 in the model and in float32 here.
+  /// Inputs and outputs say it of themselves.
   void warn_of_doubles() const;
   /// The functions around the node that failed last, outermost first. Forgets them.
   std::vector<std::string> take_functions() { return std::exchange(around_, {}); }
@@ -78,7 +78,7 @@ class GraphImporter {
   int64_t imported_nodes_ = 0;
   int branches_ = 0;  // bodies that went on
   bool exhausted_ = false;
-  std::vector<std::string> doubles_;  // nodes that compute in float64 in the model
+  std::vector<std::string> doubles_;  // nodes that compute in float64 in the model alone
 };
 
 }  // namespace tenon

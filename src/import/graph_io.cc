@@ -56,8 +56,7 @@ void add_input(const onnx::ValueInfoProto& input, Scope& scope, const Log& log) 
   Value* value =
       &scope.state->network.add_input(input.name(), *data_type, extents.declared, extents.names);
   Layers layers(*scope.state, input.name());
-  if (type.elem_type() == onnx::TensorProto::DOUBLE)
-    layers.set_model_type(*value, type.elem_type());
+  if (type.elem_type() == onnx::TensorProto::DOUBLE) value = &layers.as_float64(*value);
   if (is_stand_in(type.elem_type()))
     value = &stand_in_from_outside(layers, *value, type.elem_type());
   scope.items[input.name()] = value;
@@ -75,6 +74,7 @@ void mark_tensor(Value* value, const std::string& name, int32_t declared, Scope&
                  const Log& log) {
   Layers layers(*scope.state, name);
   if (value->is_weight()) value = &layers.constant(*value);
+  value = &layers.as_float32(*value);
   if (value->is_input && value->name == name) rename_input(*value, scope, log);
   if (value->is_input || value->is_output || value->name != name) {
     value = &layers.add(std::make_unique<Identity>(), {value});
@@ -108,12 +108,19 @@ void mark_output(const onnx::ValueInfoProto& output, Scope& scope, const Log& lo
 
 }  // namespace
 
-Value& WeightSource::add(Network& network, onnx::TensorProto& tensor) {
+Value& WeightSource::add(ImportState& state, onnx::TensorProto& tensor) {
   std::optional<std::span<const std::byte>> replacement;
   const auto given = options.initializers.find(tensor.name());
   if (given != options.initializers.end()) replacement = given->second;
   const std::string name = tensor.name();
-  return network.add_weight(make_tensor(tensor, tensors, replacement), name);
+  const int32_t type = tensor.data_type();
+  std::optional<Tensor> float64;
+  Tensor made = make_tensor(tensor, tensors, replacement, &float64);
+  Value& weight = state.network.add_weight(std::move(made), name);
+  Layers layers(state, name);
+  if (!is_exact(type)) layers.set_model_type(weight, type);
+  if (float64) layers.keep_float64(weight, *float64);
+  return weight;
 }
 
 void check_name(const std::string& name, const char* what) {

@@ -17,7 +17,7 @@ struct WeightSource {
   const ImportOptions& options;
   TensorSource tensors;
   /// With the bytes that the options give for its name, if they do.
-  Value& add(Network& network, onnx::TensorProto& tensor);
+  Value& add(ImportState& state, onnx::TensorProto& tensor);
 };
 
 /// Throws for a name that is empty or no UTF-8; `what` bears it.

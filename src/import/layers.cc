@@ -1,6 +1,7 @@
 #include "import/layers.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/half.h"
@@ -10,6 +11,7 @@
 #include "ops/cast.h"
 #include "ops/constant.h"
 #include "ops/elementwise.h"
+#include "ops/float64_arithmetic.h"
 #include "ops/reduce.h"
 #include "ops/select.h"
 #include "ops/shuffle.h"
@@ -18,6 +20,8 @@
 
 namespace tenon {
 namespace {
+
+using Family = PointwiseStep::Family;
 
 template <class T> void fill(Tensor& t, double value) {
   if constexpr (std::is_integral_v<T>)
@@ -70,8 +74,7 @@ Tensor filled_tensor(DataType type, const Shape& shape, double value) {
 
 Node& Layers::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
   bool runtime = inputs.empty();
-  for (const Value* in : inputs)
-    runtime |= in != nullptr && (in->is_input || state_.runtime.contains(in));
+  for (const Value* in : inputs) runtime |= in != nullptr && is_runtime(*in);
   const std::string kind(op->name());
   const int64_t count = ++added_of_kind_[kind];
   std::string name = count == 1 ? fmt::format("{} [{}]", node_name_, kind)
@@ -79,6 +82,7 @@ Node& Layers::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
   Node& node = network_.add_node(std::move(op), std::move(inputs), std::move(name));
   added_.push_back(&node);
   network_.infer(node);
+  note_float64(node);
   if (runtime)
     for (const Value* out : node.outputs) state_.runtime.insert(out);
   return node;
@@ -107,6 +111,7 @@ Value& Layers::constant(Value& weight) {
   node.outputs[0]->constant = *weight.constant;
   node.outputs[0]->name = weight.name;
   known = node.outputs[0];
+  if (is_float64(weight)) set_model_type(*known, model_type(weight));
   return *known;
 }
 
@@ -122,6 +127,13 @@ Value& Layers::integers(const std::vector<int64_t>& values) {
 }
 
 Value& Layers::scalar(const Value& like, double value) {
+  if (is_float64(like)) {
+    const auto bits = std::bit_cast<int64_t>(value);
+    Value& made = constant(
+        Tensor::of<int64_t>(DataType::kINT64, Shape::filled(rank(like), 1), std::span(&bits, 1)));
+    set_model_type(made, model_type(like));
+    return made;
+  }
   return constant(filled_tensor(like.type, Shape::filled(rank(like), 1), value));
 }
 
@@ -139,8 +151,12 @@ const Tensor* Layers::known_tensor(Value& value) {
 }
 
 Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b) {
-  const DataType type = common_type(a.type, b.type);
   const int max_rank = std::max(rank(a), rank(b));
+  if (is_float64(a) || is_float64(b))
+    return float64_pointwise(
+        Family::kElementWise, static_cast<int32_t>(operation),
+        {&with_rank(as_float64(a), max_rank), &with_rank(as_float64(b), max_rank)});
+  const DataType type = common_type(a.type, b.type);
   auto op = std::make_unique<ElementWise>();
   op->operation = operation;
   Value& left = with_rank(cast(a, type), max_rank);
@@ -153,12 +169,16 @@ Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, double
 }
 
 Value& Layers::unary(nvinfer1::UnaryOperation operation, Value& x) {
+  if (is_float64(x))
+    return float64_pointwise(Family::kUnary, static_cast<int32_t>(operation), {&x});
   auto op = std::make_unique<Unary>();
   op->operation = operation;
   return add(std::move(op), {&x});
 }
 
 Value& Layers::activation(nvinfer1::ActivationType type, Value& x, float alpha, float beta) {
+  if (is_float64(x))
+    return float64_pointwise(Family::kActivation, static_cast<int32_t>(type), {&x}, alpha, beta);
   auto op = std::make_unique<Activation>();
   op->type = type;
   op->alpha = alpha;
@@ -168,18 +188,31 @@ Value& Layers::activation(nvinfer1::ActivationType type, Value& x, float alpha, 
 
 Value& Layers::reduce(nvinfer1::ReduceOperation operation, Value& x, uint32_t axes, bool keep) {
   if (axes == 0) return x;
+  const auto fill = [&](Reduce& op) {
+    op.operation = operation;
+    op.axes = axes;
+    op.keep_dimensions = keep;
+  };
+  if (is_float64(x)) {
+    auto op = std::make_unique<Float64Reduce>();
+    fill(op->attributes);
+    return add(std::move(op), {&x});
+  }
   auto op = std::make_unique<Reduce>();
-  op->operation = operation;
-  op->axes = axes;
-  op->keep_dimensions = keep;
+  fill(*op);
   return add(std::move(op), {&x});
 }
 
 Value& Layers::cast(Value& x, DataType type) {
+  if (is_float64(x)) return from_float64(x, type);
   if (x.type == type) return x;
   auto op = std::make_unique<Cast>();
   op->to = type;
   return add(std::move(op), {&x});
+}
+
+Value& Layers::cast_like(Value& x, const Value& like) {
+  return is_float64(like) ? as_float64(x) : cast(x, like.type);
 }
 
 Value& Layers::widened(Value& x) {
@@ -189,8 +222,11 @@ Value& Layers::widened(Value& x) {
 Value& Layers::select(Value& condition, Value& then, Value& otherwise) {
   const DataType type = common_type(then.type, otherwise.type);
   const int max_rank = std::max({rank(condition), rank(then), rank(otherwise)});
-  Value& a = with_rank(cast(then, type), max_rank);
-  Value& b = with_rank(cast(otherwise, type), max_rank);
+  const bool in_float64 = is_float64(then) || is_float64(otherwise);
+  const auto operand = [&](Value& x) -> Value& {
+    return with_rank(in_float64 ? as_float64(x) : cast(x, type), max_rank);
+  };
+  Value &a = operand(then), &b = operand(otherwise);
   return add(std::make_unique<Select>(), {&with_rank(condition, max_rank), &a, &b});
 }
 
@@ -206,6 +242,13 @@ Value& Layers::transpose(Value& x, const std::vector<int32_t>& permutation) {
 }
 
 Value& Layers::softmax(Value& x, int axis) {
+  if (is_float64(x)) {
+    Value& max = reduce(nvinfer1::ReduceOperation::kMAX, x, 1u << axis, true);
+    Value& powers =
+        unary(nvinfer1::UnaryOperation::kEXP, binary(nvinfer1::ElementWiseOperation::kSUB, x, max));
+    Value& total = reduce(nvinfer1::ReduceOperation::kSUM, powers, 1u << axis, true);
+    return binary(nvinfer1::ElementWiseOperation::kDIV, powers, total);
+  }
   auto op = std::make_unique<Softmax>();
   op->axes = 1u << axis;
   return add(std::move(op), {&x});

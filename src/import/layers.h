@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "network/network.h"
+#include "ops/support/pointwise_program.h"
 
 namespace tenon {
 
@@ -24,6 +25,9 @@ struct ImportState {
       constant_layers;  // weight -> its Constant layer's output
   // The ONNX type of values that have another one here, as data_type_of() says.
   std::unordered_map<const Value*, int32_t> model_types;
+  // Weights that are float64 in the model and float32 here -> the bits, as int64.
+  std::unordered_map<const Value*, Tensor> float64_weights;
+  std::unordered_map<const Value*, Value*> float64_of, float32_of;  // what they were converted to
 };
 
 class Layers {
@@ -43,6 +47,25 @@ class Layers {
     return it == state_.model_types.end() ? 0 : it->second;
   }
   void set_model_type(const Value& value, int32_t type) { state_.model_types[&value] = type; }
+
+  // Float64 (import/float64.h).
+  /// Whether the elements are float64, whose bits the tensor holds as int64. The functions below
+  /// compute with these, too.
+  bool is_float64(const Value& value) const;
+  /// Whether the numbers are no integers.
+  bool is_real(const Value& value) const { return is_float(value.type) || is_float64(value); }
+  /// The same numbers as float64. Exact also for weights that are float64 in the model.
+  Value& as_float64(Value& value);
+  /// Float64 as float32; others as they are.
+  Value& as_float32(Value& value);
+  /// Whether it depends on what the network is given.
+  bool is_runtime(const Value& value) const {
+    return value.is_input || state_.runtime.contains(&value);
+  }
+  /// A weight that is made of float64, whose bits these are.
+  void keep_float64(const Value& weight, Tensor bits) {
+    state_.float64_weights[&weight] = std::move(bits);
+  }
 
   /// Adds a layer and infers its outputs.
   Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs);
@@ -69,6 +92,10 @@ class Layers {
   Value& activation(nvinfer1::ActivationType type, Value& x, float alpha = 0, float beta = 0);
   Value& reduce(nvinfer1::ReduceOperation operation, Value& x, uint32_t axes, bool keep);
   Value& cast(Value& x, DataType type);
+  /// In the type of `like`.
+  Value& cast_like(Value& x, const Value& like);
+  /// Float64 as it is; other numbers as float32.
+  Value& as_real(Value& x) { return is_float64(x) ? x : cast(x, DataType::kFLOAT); }
   /// 16-bit floats as float32, which holds the sums and powers that they do not; others as they
   /// are.
   Value& widened(Value& x);
@@ -99,6 +126,11 @@ class Layers {
   void know_elements(Value& x);
 
  private:
+  Value& from_float64(Value& value, DataType type);
+  Value& float64_pointwise(PointwiseStep::Family family, int32_t function,
+                           std::vector<Value*> inputs, float alpha = 0, float beta = 0);
+  // What the layer makes is noted. Throws when it does not take float64 and is given some.
+  void note_float64(const Node& node);
   Value& element(Dim expression, int depth = 0);
   Value& composed_element(const Expr& expression, int depth);
   Value& element_of(Value& list, int64_t index);

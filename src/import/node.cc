@@ -219,11 +219,11 @@ std::vector<std::string> NodeContext::texts_in(std::string_view attribute) {
                       : std::vector<std::string>(a->strings().begin(), a->strings().end());
 }
 
-Tensor NodeContext::tensor_in(std::string_view attribute) {
+Tensor NodeContext::tensor_in(std::string_view attribute, std::optional<Tensor>* float64) {
   AttributeProto* a = find(attribute, AttributeProto::TENSOR);
   if (a == nullptr)
     fail_import(Code::kINVALID_NODE, "the required attribute '{}' is missing", attribute);
-  return make_tensor(*a->mutable_t(), source_);
+  return make_tensor(*a->mutable_t(), source_, std::nullopt, float64);
 }
 
 onnx::GraphProto& NodeContext::graph_in(std::string_view attribute) {

@@ -45,6 +45,7 @@ class NodeContext : public Layers {
   // Inputs. Trailing ones that were left out do not count.
   int input_count() const { return static_cast<int>(inputs_.size()); }
   const std::vector<Item>& inputs() const { return inputs_; }
+  void replace_input(int i, Value& value) { inputs_[index(i)] = &value; }
   bool has_input(int i) const { return i < input_count() && !is_null(inputs_[index(i)]); }
   void expect_inputs(int min, int max) const;
   // Asking for a tensor throws where there is a sequence.
@@ -77,7 +78,8 @@ class NodeContext : public Layers {
   std::vector<float> reals_in(std::string_view attribute);
   std::vector<std::string> texts_in(std::string_view attribute);
   /// Takes the tensor out of the attribute: ask once.
-  Tensor tensor_in(std::string_view attribute);
+  /// @param float64 the bits of a tensor of float64, which the result rounds.
+  Tensor tensor_in(std::string_view attribute, std::optional<Tensor>* float64 = nullptr);
   onnx::GraphProto& graph_in(std::string_view attribute);
   /// The attribute means nothing here, but is no reason for a warning.
   void ignore(std::string_view attribute);

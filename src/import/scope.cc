@@ -47,9 +47,7 @@ std::optional<Item> Scope::find_here_or_around(const std::string& name) {
   if (const auto it = missing_outputs.find(name); it != missing_outputs.end())
     fail_import(Code::kUNSUPPORTED_NODE, "{}", it->second);
   if (const auto it = initializers.find(name); it != initializers.end()) {
-    Value& weight = weights->add(state->network, *it->second);
-    if (!is_exact(it->second->data_type())) state->model_types[&weight] = it->second->data_type();
-    return items[name] = &weight;
+    return items[name] = &weights->add(*state, *it->second);
   }
   if (outer == nullptr) return std::nullopt;
   const Item around = outer->find(name);
@@ -73,6 +71,9 @@ Value& Scope::capture(Value& around) {
   inner = &captured_value(around);
   if (const int32_t type = Layers(*outer->state, "").model_type(around); type != 0)
     state->model_types[inner] = type;
+  if (const auto bits = outer->state->float64_weights.find(&around);
+      bits != outer->state->float64_weights.end())
+    state->float64_weights[inner] = bits->second;
   return *inner;
 }
 

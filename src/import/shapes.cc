@@ -71,7 +71,9 @@ Value& Layers::reshape(Value& x, const Dims& extents) {
   if (fixed && x.constant && x.producer != nullptr) {
     require(fixed->volume() == x.constant->count(), "cannot reshape {} elements to {}",
             x.constant->count(), *fixed);
-    return constant(x.constant->reshaped(*fixed), x.name);
+    Value& reshaped = constant(x.constant->reshaped(*fixed), x.name);
+    if (is_float64(x)) set_model_type(reshaped, model_type(x));
+    return reshaped;
   }
   auto op = std::make_unique<Shuffle>();
   op->has_reshape = true;

@@ -199,20 +199,11 @@ void require_sound_stand_ins(NodeContext& n) {
 }
 
 void note_doubles(NodeContext& n) {
-  if (!takes_doubles(n) || type_in_attributes(n.proto()) != 0 || n.op() == "CastLike") return;
+  if (type_in_attributes(n.proto()) != 0 || n.op() == "CastLike") return;
   for (const Item& item : n.outputs())
     for (const Value* v : tensors_in(item))
       if (v != nullptr && v->type == DataType::kFLOAT && n.model_type(*v) == 0)
         n.set_model_type(*v, Type::DOUBLE);
-}
-
-bool takes_doubles(const NodeContext& n) {
-  return std::any_of(n.inputs().begin(), n.inputs().end(), [&](const Item& item) {
-    const auto tensors = tensors_in(item);
-    return std::any_of(tensors.begin(), tensors.end(), [&](const Value* v) {
-      return v != nullptr && n.model_type(*v) == Type::DOUBLE;
-    });
-  });
 }
 
 void finish_stand_ins(NodeContext& n) {

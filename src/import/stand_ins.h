@@ -23,9 +23,7 @@ void require_sound_stand_ins(NodeContext& n);
 /// After it: results of arithmetic wrap, and the types of the outputs are noted.
 void finish_stand_ins(NodeContext& n);
 
-/// Whether an input is float64 in the model, and float32 here.
-bool takes_doubles(const NodeContext& n);
-/// What a node makes of float64 is float64 in the model.
+/// What a node that computes in float32 makes of float64 is float64 in the model.
 void note_doubles(NodeContext& n);
 
 /// The ONNX type that an attribute of the node names for its output; 0 for none.

@@ -153,36 +153,40 @@ Tensor tensor_over(const TypeRow& row, const Shape& shape, std::shared_ptr<const
   return copy;
 }
 
-Tensor checked_tensor(onnx::TensorProto& proto, TensorSource& source,
-                      std::optional<std::span<const std::byte>> replacement) {
+const TypeRow& known_row(const onnx::TensorProto& proto) {
   const TypeRow* row = row_of(proto.data_type());
   require(row != nullptr, "its data type is {}, which ONNX does not define", proto.data_type());
   require(row->type.has_value(), "data type {} is not supported yet", row->name);
+  return *row;
+}
+
+Tensor checked_tensor(onnx::TensorProto& proto, TensorSource& source,
+                      std::optional<std::span<const std::byte>> replacement, const TypeRow& row) {
   require(!proto.has_segment(), "segmented tensors are not supported yet");
   const Shape shape = shape_of(proto);
-  const size_t bytes = stored_bytes(*row, shape.volume());
-  if (!row->exact)
-    source.log.verbose("tensor '{}' is stored as {} and becomes {}", proto.name(), row->name,
-                       name_of(*row->type));
+  const size_t bytes = stored_bytes(row, shape.volume());
+  if (!row.exact)
+    source.log.verbose("tensor '{}' is stored as {} and becomes {}", proto.name(), row.name,
+                       name_of(*row.type));
   if (replacement) {
     require(replacement->size() == bytes, "{} bytes were given; type {} and shape {} need {}",
-            replacement->size(), row->name, shape, bytes);
+            replacement->size(), row.name, shape, bytes);
     auto copy = allocate_aligned(bytes);
     if (bytes > 0) std::memcpy(copy.get(), replacement->data(), bytes);
-    return tensor_over(*row, shape, copy, {copy.get(), bytes});
+    return tensor_over(row, shape, copy, {copy.get(), bytes});
   }
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
     ExternalBytes external = read_external(proto, source, bytes);
-    return tensor_over(*row, shape, std::move(external.owner), external.bytes);
+    return tensor_over(row, shape, std::move(external.owner), external.bytes);
   }
   if (proto.has_raw_data()) {
     const std::shared_ptr<std::string> raw(proto.release_raw_data());
     require(raw->size() == bytes, "raw_data has {} bytes; type {} and shape {} need {}",
-            raw->size(), row->name, shape, bytes);
-    return tensor_over(*row, shape, raw, std::as_bytes(std::span(*raw)));
+            raw->size(), row.name, shape, bytes);
+    return tensor_over(row, shape, raw, std::as_bytes(std::span(*raw)));
   }
-  auto memory = bytes_of_fields(proto, *row, bytes);
-  return tensor_over(*row, shape, memory, {memory.get(), bytes});
+  auto memory = bytes_of_fields(proto, row, bytes);
+  return tensor_over(row, shape, memory, {memory.get(), bytes});
 }
 
 }  // namespace
@@ -203,9 +207,18 @@ std::string onnx_type_name(int32_t onnx_type) {
 }
 
 Tensor make_tensor(onnx::TensorProto& proto, TensorSource& source,
-                   std::optional<std::span<const std::byte>> replacement) {
-  return with_context(fmt::format("tensor '{}'", proto.name()),
-                      [&] { return checked_tensor(proto, source, replacement); });
+                   std::optional<std::span<const std::byte>> replacement,
+                   std::optional<Tensor>* float64) {
+  return with_context(fmt::format("tensor '{}'", proto.name()), [&] {
+    const TypeRow& row = known_row(proto);
+    if (row.onnx != Type::DOUBLE || float64 == nullptr)
+      return checked_tensor(proto, source, replacement, row);
+    TypeRow bits = row;
+    bits.type = DataType::kINT64;
+    bits.exact = true;
+    const Tensor& kept = float64->emplace(checked_tensor(proto, source, replacement, bits));
+    return converted(row, kept.shape(), {kept.data<std::byte>(), kept.bytes()});
+  });
 }
 
 }  // namespace tenon

@@ -32,9 +32,11 @@ std::string onnx_type_name(int32_t onnx_type);
 
 /// The tensor. It takes the bytes out of `proto` (which is left without them), lies in the mapped
 /// external file, or gets memory of its own where values must be converted. `replacement` stands
-/// for the stored bytes. Throws, naming the tensor, when anything about it is inconsistent.
+/// for the stored bytes. Of a tensor of float64, `float64` (unless null) gets the bits, as int64.
+/// Throws, naming the tensor, when anything about it is inconsistent.
 Tensor make_tensor(onnx::TensorProto& proto, TensorSource& source,
-                   std::optional<std::span<const std::byte>> replacement = std::nullopt);
+                   std::optional<std::span<const std::byte>> replacement = std::nullopt,
+                   std::optional<Tensor>* float64 = nullptr);
 
 /// The bytes of a tensor that lives in a file of its own. They stay valid while `owner` lives.
 struct ExternalBytes {

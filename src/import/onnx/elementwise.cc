@@ -82,6 +82,10 @@ TENON_IMPORT(Pow, 1, "") {
   n.expect_inputs(2, 2);
   Value& exponent = second_operand(n);
   Value& base = n.input(0);
+  if (n.is_float64(base)) {
+    n.set_output(0, n.binary(Operation::kPOW, base, exponent));
+    return;
+  }
   const DataType type = is_float(base.type)       ? base.type
                         : is_float(exponent.type) ? DataType::kFLOAT
                                                   : DataType::kINT64;
@@ -107,7 +111,7 @@ TENON_IMPORT(Mod, 10, "") {
   n.expect_inputs(2, 2);
   Value &a = n.input(0), &b = n.input(1);
   const bool sign_of_dividend = n.flag("fmod", false);
-  if (is_float(a.type)) {
+  if (n.is_real(a)) {
     n.set_output(0, float_remainder(n, a, b, sign_of_dividend));
     return;
   }

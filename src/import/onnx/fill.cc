@@ -112,6 +112,11 @@ double range_length(int64_t start, int64_t limit, int64_t step) {
   return static_cast<double>(last) + 1;
 }
 
+void require_moderate(double count) {
+  require(count <= static_cast<double>(int64_t{1} << 27), "the range would have {} elements",
+          count);
+}
+
 // The elements start, start + delta, … of known numbers.
 Value& known_range(NodeContext& n, Number start, Number limit, Number step) {
   const double first = start.as_double(), delta = step.as_double();
@@ -119,8 +124,7 @@ Value& known_range(NodeContext& n, Number start, Number limit, Number step) {
   const double count = start.is_float
                            ? std::max(0.0, std::ceil((limit.as_double() - first) / delta))
                            : range_length(start.integer, limit.integer, step.integer);
-  require(count <= static_cast<double>(int64_t{1} << 27), "the range would have {} elements",
-          count);
+  require_moderate(count);
   const Shape shape{static_cast<int64_t>(count)};
   n.charge(bytes_of(DataType::kINT64, shape[0]));
   if (start.is_float) {
@@ -134,6 +138,27 @@ Value& known_range(NodeContext& n, Number start, Number limit, Number step) {
   for (int64_t i = 0; i < shape[0]; ++i)
     values.mutable_data<int64_t>()[i] = static_cast<int64_t>(from + static_cast<uint64_t>(i) * by);
   return n.constant(std::move(values));
+}
+
+// A range of float64: start + i * delta for the integers i from 0 on.
+Value& float64_range(NodeContext& n) {
+  Value* bounds[3];
+  for (int i = 0; i < 3; ++i) bounds[i] = &n.reshape(n.input(i), {});
+  Value& ratio =
+      n.binary(Operation::kDIV, n.binary(Operation::kSUB, *bounds[1], *bounds[0]), *bounds[2]);
+  Value& count = n.cast(n.unary(UnaryOperation::kCEIL, ratio), DataType::kINT64);
+  Value& length = n.reshape(n.binary(Operation::kMAX, count, 0.0), {n.number(1)});
+  if (const Tensor* known = n.known_tensor(length)) {
+    const int64_t elements = known->integers()[0];
+    require_moderate(static_cast<double>(elements));
+    n.charge(bytes_of(DataType::kINT64, elements));
+  }
+  auto op = std::make_unique<Fill>();
+  op->type = DataType::kINT64;
+  Value& zero = n.constant(filled_tensor(DataType::kINT64, Shape(), 0));
+  Value& numbers = n.add(std::move(op), {&length, &zero, &n.integers({1})});
+  Value& steps = n.binary(Operation::kPROD, n.as_float64(numbers), *bounds[2]);
+  return n.binary(Operation::kSUM, *bounds[0], steps);
 }
 
 // How many floats a range has, as an int64 tensor of one element.
@@ -159,6 +184,10 @@ Value& integer_range_length(NodeContext& n) {
 
 TENON_IMPORT(Range, 11, "") {
   n.expect_inputs(3, 3);
+  if (n.is_float64(n.input(0))) {
+    n.set_output(0, float64_range(n));
+    return;
+  }
   const DataType type = n.input(0).type;
   const auto start = known_number(n, 0, "start"), limit = known_number(n, 1, "limit"),
              delta = known_number(n, 2, "delta");

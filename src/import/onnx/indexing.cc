@@ -6,6 +6,7 @@
 #include "ops/bit_cast.h"
 #include "ops/bitwise.h"
 #include "ops/cumulative.h"
+#include "ops/float64_arithmetic.h"
 #include "ops/gather.h"
 #include "ops/non_zero.h"
 #include "ops/one_hot.h"
@@ -47,11 +48,21 @@ void scatter(NodeContext& n, ScatterMode mode) {
 
 void cumulative(NodeContext& n, CumulativeKind kind) {
   n.expect_inputs(2, 2);
-  auto op = std::make_unique<Cumulative>();
-  op->operation = kind;
-  op->exclusive = n.flag("exclusive", false);
-  op->reverse = n.flag("reverse", false);
-  n.set_output(0, n.add(std::move(op), {&n.input(0), &as_indices(n, n.input(1))}));
+  const auto add = [&](auto op, Cumulative& attributes) {
+    attributes.operation = kind;
+    attributes.exclusive = n.flag("exclusive", false);
+    attributes.reverse = n.flag("reverse", false);
+    n.set_output(0, n.add(std::move(op), {&n.input(0), &as_indices(n, n.input(1))}));
+  };
+  if (n.is_float64(n.input(0))) {
+    auto op = std::make_unique<Float64Cumulative>();
+    Cumulative& attributes = op->attributes;
+    add(std::move(op), attributes);
+  } else {
+    auto op = std::make_unique<Cumulative>();
+    Cumulative& attributes = *op;
+    add(std::move(op), attributes);
+  }
 }
 
 Value& bitwise(NodeContext& n, BitwiseOperation operation, Value& a, Value& b) {

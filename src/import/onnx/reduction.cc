@@ -68,33 +68,31 @@ TENON_IMPORT_AS(ReduceProd, 1, "", plain<ReduceOperation::kPROD>);
 TENON_IMPORT(ReduceL1, 1, "") {
   const Axes axes = axes_of(n);
   Value& x = n.input(0);
-  n.set_output(0, n.cast(sum(n, n.unary(UnaryOperation::kABS, n.widened(x)), axes), x.type));
+  n.set_output(0, n.cast_like(sum(n, n.unary(UnaryOperation::kABS, n.widened(x)), axes), x));
 }
 TENON_IMPORT(ReduceL2, 1, "") {
   const Axes axes = axes_of(n);
   Value& x = n.input(0);
   Value& squares = sum(n, square(n, n.widened(x)), axes);
-  Value& root =
-      is_float(x.type) ? n.unary(UnaryOperation::kSQRT, squares) : integer_root(n, squares);
-  n.set_output(0, n.cast(root, x.type));
+  Value& root = n.is_real(x) ? n.unary(UnaryOperation::kSQRT, squares) : integer_root(n, squares);
+  n.set_output(0, n.cast_like(root, x));
 }
 TENON_IMPORT(ReduceSumSquare, 1, "") {
   const Axes axes = axes_of(n);
   Value& x = n.input(0);
-  n.set_output(0, n.cast(sum(n, square(n, n.widened(x)), axes), x.type));
+  n.set_output(0, n.cast_like(sum(n, square(n, n.widened(x)), axes), x));
 }
 TENON_IMPORT(ReduceLogSum, 1, "") {
   const Axes axes = axes_of(n);
   // Logarithms of integers go through float32 and come back.
   Value& x = n.input(0);
-  Value& total = n.cast(sum(n, n.widened(x), axes), DataType::kFLOAT);
-  n.set_output(0, n.cast(n.unary(UnaryOperation::kLOG, total), x.type));
+  Value& total = n.as_real(sum(n, n.widened(x), axes));
+  n.set_output(0, n.cast_like(n.unary(UnaryOperation::kLOG, total), x));
 }
 TENON_IMPORT(ReduceLogSumExp, 1, "") {
   // Relative to the largest element, so that exp cannot overflow. An infinite one is taken as 0.
   const Axes axes = axes_of(n);
-  const DataType type = n.input(0).type;
-  Value& x = n.cast(n.input(0), DataType::kFLOAT);
+  Value& x = n.as_real(n.input(0));
   Value& max = n.reduce(ReduceOperation::kMAX, x, axes.mask, true);
   Value& infinite = n.unary(UnaryOperation::kISINF, max);
   Value& base = n.select(infinite, n.scalar(max, 0), max);
@@ -105,7 +103,7 @@ TENON_IMPORT(ReduceLogSumExp, 1, "") {
   std::vector<int> kept;
   for (int i = 0; i < n.rank(y); ++i)
     if (axes.keep || (axes.mask >> i & 1u) == 0) kept.push_back(i);
-  n.set_output(0, n.cast(n.rearrange(y, kept), type));
+  n.set_output(0, n.cast_like(n.rearrange(y, kept), n.input(0)));
 }
 
 }  // namespace tenon

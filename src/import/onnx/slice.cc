@@ -177,7 +177,7 @@ TENON_IMPORT(Slice, 10, "") {
 
 TENON_IMPORT(Pad, 1, "") {
   const float value = n.real("value", 0);
-  Value* fill = value == 0 ? nullptr : &n.constant(filled_tensor(n.input(0).type, Shape(), value));
+  Value* fill = value == 0 ? nullptr : &n.reshape(n.scalar(n.input(0), value), {});
   const auto pads = n.has("paddings") ? n.integers_in("paddings") : n.integers_in("pads");
   pad(n, constants(n, pads), all_axes(n), fill);
 }

@@ -18,8 +18,8 @@ using Code = nvonnxparser::ErrorCode;
 // ConstantOfShape beyond this is made when the network runs, not stored in it.
 constexpr int64_t kLargestStoredFill = int64_t{1} << 24;
 
-Tensor constant_of(NodeContext& n) {
-  if (n.has("value")) return n.tensor_in("value");
+Tensor constant_of(NodeContext& n, std::optional<Tensor>& float64) {
+  if (n.has("value")) return n.tensor_in("value", &float64);
   if (n.has("value_float"))
     return filled_tensor(DataType::kFLOAT, Shape(), n.real("value_float", 0));
   if (n.has("value_int")) {
@@ -88,8 +88,12 @@ void convert(NodeContext& n, DataType type, int32_t model_type) {
                        : rounding == "down" ? PowerRounding::kDown
                                             : PowerRounding::kNearest;
   Value& x = n.input(0);
-  if (x.type != type)
-    n.set_output(0, n.add(std::move(op), {&x}));
+  if (model_type == onnx::TensorProto::DOUBLE)
+    n.set_output(0, n.as_float64(x));
+  else if (n.is_float64(x) && bits_of(type) >= 8 && !is_low_precision(type))
+    n.set_output(0, n.cast(x, type));
+  else if (Value& number = n.as_float32(x); number.type != type)
+    n.set_output(0, n.add(std::move(op), {&number}));
   else  // a tensor of its own, where its type in the model becomes another one
     n.set_output(
         0, n.input_model_type(0) != model_type ? n.add(std::make_unique<Identity>(), {&x}) : x);
@@ -98,7 +102,10 @@ void convert(NodeContext& n, DataType type, int32_t model_type) {
 void convert_to_stand_in(NodeContext& n, int32_t type) {
   n.ignore("saturate");
   n.ignore("round_mode");
-  Value& y = cast_to_stand_in(n, n.input(0), n.input_model_type(0), type);
+  Value& x = n.input(0);
+  const bool is_float64 = n.is_float64(x);
+  Value& y = cast_to_stand_in(n, is_float64 ? n.cast(x, DataType::kINT64) : x,
+                              is_float64 ? 0 : n.input_model_type(0), type);
   n.set_model_type(y, type);
   n.set_output(0, y);
 }
@@ -107,15 +114,25 @@ void convert_to_stand_in(NodeContext& n, int32_t type) {
 
 TENON_IMPORT(Constant, 1, "numbers only, not sparse") {
   const std::string name = n.output_count() > 0 ? n.proto().output(0) : "";
-  n.set_output(0, n.network().add_weight(constant_of(n), name));
+  std::optional<Tensor> float64;
+  Value& weight = n.network().add_weight(constant_of(n, float64), name);
+  if (float64) n.keep_float64(weight, *float64);
+  n.set_output(0, weight);
 }
 
 TENON_IMPORT(ConstantOfShape, 9, "") {
   const auto extents = n.host_elements(0, "the shape");
   require(extents.size() <= Shape::kMaxRank,
           "the shape has {} dimensions; at most {} are supported", extents.size(), Shape::kMaxRank);
+  std::optional<Tensor> float64;
   Tensor value =
-      n.has("value") ? n.tensor_in("value") : filled_tensor(DataType::kFLOAT, Shape(), 0);
+      n.has("value") ? n.tensor_in("value", &float64) : filled_tensor(DataType::kFLOAT, Shape(), 0);
+  if (float64) value = *float64;
+  const auto weight = [&](Tensor tensor, const std::string& name) -> Value& {
+    Value& made = n.network().add_weight(std::move(tensor), name);
+    if (float64) n.set_model_type(made, onnx::TensorProto::DOUBLE);
+    return made;
+  };
   require(value.count() == 1, "attribute 'value' has {} elements; expected 1", value.count());
   Dims target(extents.begin(), extents.end());
   Shape shape;
@@ -126,11 +143,11 @@ TENON_IMPORT(ConstantOfShape, 9, "") {
   }
   const bool known = shape.rank() == static_cast<int>(target.size());
   if (!known || shape.volume() > kLargestStoredFill) {
-    n.set_output(0, n.expand(n.constant(value.reshaped(Shape())), target));
+    n.set_output(0, n.expand(n.constant(weight(value.reshaped(Shape()), "")), target));
     return;
   }
   n.charge(bytes_of(value.type(), shape.volume()));
-  n.set_output(0, n.network().add_weight(repeated(value, shape), n.proto().output(0)));
+  n.set_output(0, weight(repeated(value, shape), n.proto().output(0)));
 }
 
 TENON_IMPORT(Shape, 1, "") {
@@ -168,7 +185,7 @@ TENON_IMPORT(GatherND, 11, "") {
   gather(n, nvinfer1::GatherMode::kND, 0, static_cast<int32_t>(batch));
 }
 
-TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32; to uint64 from unsigned types only") {
+TENON_IMPORT(Cast, 1, "numbers only; to uint64 from unsigned types only") {
   int64_t to = 0;
   if (n.opset() < 6) {
     const std::string name = n.text("to", "");

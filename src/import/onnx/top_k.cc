@@ -3,6 +3,8 @@
 
 #include "import/node.h"
 #include "import/positions.h"
+#include "ops/float64_cast.h"
+#include "ops/gather.h"
 
 namespace tenon {
 namespace {
@@ -15,6 +17,14 @@ Node& top_k(NodeContext& n, Value& x, std::unique_ptr<TopK> op, int axis, Value*
   std::vector<Value*> inputs{&x};
   if (k != nullptr) inputs.push_back(k);
   return n.add_node(std::move(op), std::move(inputs));
+}
+
+// What orders the elements: they themselves, or integers in their place.
+Value& ordered(NodeContext& n, Value& x, bool nan_is_least) {
+  if (!n.is_float64(x)) return x;
+  auto op = std::make_unique<Float64Order>();
+  op->nan_is_least = nan_is_least;
+  return n.add(std::move(op), {&x});
 }
 
 // The position of the largest or smallest element; the axis stays, with extent 1.
@@ -31,11 +41,19 @@ template <TopKOperation operation> void arg(NodeContext& n) {
   Value& x = n.input(0);
   const int axis = normalized_axis(n.integer("axis", 0), n.rank(x));
   const bool last = n.flag("select_last_index", false);
-  Value& index = arg(n, x, operation, axis, last);
+  Value& index = arg(n, ordered(n, x, operation == TopKOperation::kMIN), operation, axis, last);
   std::vector<int> kept;
   for (int i = 0; i < n.rank(x); ++i)
     if (i != axis) kept.push_back(i);
   n.set_output(0, n.flag("keepdims", true) ? index : n.rearrange(index, kept));
+}
+
+// The elements at positions along an axis.
+Value& elements_at(NodeContext& n, Value& x, Value& positions, int axis) {
+  auto op = std::make_unique<Gather>();
+  op->mode = nvinfer1::GatherMode::kELEMENT;
+  op->axis = axis;
+  return n.add(std::move(op), {&x, &positions});
 }
 
 // 1 where the first largest element along the axis is, else 0.
@@ -65,8 +83,8 @@ TENON_IMPORT(TopK, 1, "") {
     else
       k = &as_indices(n, n.input(1));
   }
-  Node& node = top_k(n, x, std::move(op), axis, k);
-  n.set_output(0, *node.outputs[0]);
+  Node& node = top_k(n, ordered(n, x, false), std::move(op), axis, k);
+  n.set_output(0, n.is_float64(x) ? elements_at(n, x, *node.outputs[1], axis) : *node.outputs[0]);
   n.set_output(1, *node.outputs[1]);
 }
 

@@ -54,7 +54,7 @@ TENON_IMPORT(Identity, 1, "") {
 
 TENON_IMPORT(IsInf, 10, "") {
   Value& x = n.input(0);
-  require(is_float(x.type), "expected input 0 of a floating-point type, found {}", name_of(x.type));
+  require(n.is_real(x), "expected input 0 of a floating-point type, found {}", name_of(x.type));
   const bool negative = n.flag("detect_negative", true), positive = n.flag("detect_positive", true);
   using Operation = nvinfer1::ElementWiseOperation;
   if (negative && positive) {
