@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 
+import onnx
 from onnx import defs
 
 # Types of TensorRT, in groups that are named where all of a group are there.
@@ -20,6 +21,17 @@ TYPES = {"floats": ["float", "float16", "bfloat16"],
          "small floats": ["float8e4m3fn", "float4e2m1", "float8e8m0"],
          "integers": ["int8", "uint8", "int32", "int64"],
          "": ["int4", "bool"]}
+
+# Why operators of the newest ONNX are not there: those of a domain, and single ones.
+TEXT = "strings, which no tensor of TensorRT holds: tokenise before the engine"
+MISSING_DOMAINS = {
+    "ai.onnx.ml": "trees, support vectors, encoders and maps of scikit-learn's models, which TensorRT has no layers for:"
+                  " run them in front of the engine or behind it",
+    "ai.onnx.preview.training": "training: an engine's weights change by refit alone"}
+MISSING = {
+    "ImageDecoder": "a file's bytes as pixels, whose extents are within the bytes: decode before the engine, as"
+                    " [serve](guide/serve.md) does",
+    "RegexFullMatch": TEXT, "StringConcat": TEXT, "StringNormalizer": TEXT, "StringSplit": TEXT}
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOTE = "<!-- Written by docs/generate.py. -->\n"
@@ -52,13 +64,36 @@ def operators_page(tenon):
             " such an output); floats are float,\nfloat16 and bfloat16, integers int8, uint8, int32 and"
             " int64. int16 and uint16 of a model are int32\nhere, uint32 and uint64 are int64, also at"
             " inputs and outputs: what leaves their range wraps as it\ndoes there, or the node is refused."
-            " float64 is float32, and one warning names the nodes.\n\nAn input that is also an output is"
+            " float64 is computed as such by elementwise operators, reductions, running sums, TopK and what\nmoves"
+            " elements ([0051](decisions/0051-float64.md)); where it is float32, also at the border, a warning\nnames the"
+            " nodes.\n\nAn input that is also an output is"
             " called `__x` in the network, and the output `x`, as with TensorRT's\nparser. A sequence of"
             " known length leaves as an output for each element, `y_0`, `y_1` and so on; an\noptional input"
             " holds something.\n\n"
-            + "".join(parts) + node_tests(tests)
+            + "".join(parts) + missing_operators(answer["operators"]) + node_tests(tests)
             + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
             " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")
+
+
+def missing_operators(supported):
+    """The section on operators of the newest ONNX that have no row. Each needs a reason."""
+    known = {(row["domain"], row["name"]) for row in supported}
+    absent = sorted({(s.domain, s.name) for s in defs.get_all_schemas() if not s.deprecated} - known)
+    by_reason = collections.defaultdict(list)
+    for domain, name in absent:
+        reason = MISSING_DOMAINS.get(domain) or (MISSING.get(name) if not domain else None)
+        if reason is None:
+            sys.exit(f"operator {domain}::{name} of ONNX has neither a row nor a reason in docs/generate.py")
+        by_reason[domain, reason].append(name)
+    stale = set(MISSING) - {name for domain, name in absent if not domain}
+    if stale:
+        sys.exit(f"docs/generate.py says why these are not supported, and they are: {', '.join(sorted(stale))}")
+    rows = [[", ".join(names), domain or "ai.onnx", reason] for (domain, reason), names in by_reason.items()]
+    return ("\n## What is not there\n\n"
+            f"Operators of ONNX {onnx.__version__}, the newest that this page was written with. Tensors of strings and of complex"
+            " numbers, maps, sparse\ntensors, and sequences as inputs are not there either: TensorRT has no such"
+            " tensors.\n\n"
+            + table(["operators", "domain", "why"], rows))
 
 
 def node_tests(tests):
