@@ -55,14 +55,21 @@ def with_constants(model, folder):
             model.graph.initializer.append(tensor)
 
 
-def difference(found, expected, name):
+def tolerance(folder, dtype):
+    """Relative and absolute; models of our own may say it."""
+    said = folder / "tolerance"
+    if folder.parent == OWN and said.exists():
+        return [float(number) for number in said.read_text().split()]
+    return (4e-3, 1e-3) if dtype == np.float16 else (1e-3, 1e-5)
+
+
+def difference(found, expected, folder):
     if found.shape != expected.shape:
         return f"shape {found.shape}, expected {expected.shape}"
-    if any(word in name for word in RANDOM):
+    if any(word in folder.name for word in RANDOM):
         return ""
-    half = expected.dtype == np.float16
-    close = np.allclose(found.astype(np.float64), expected.astype(np.float64), rtol=4e-3 if half else 1e-3,
-                        atol=1e-3 if half else 1e-5, equal_nan=True)
+    rtol, atol = tolerance(folder, expected.dtype)
+    close = np.allclose(found.astype(np.float64), expected.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
     return "" if close else f"{found.ravel()[:4]}, expected {expected.ravel()[:4]}"
 
 
@@ -118,7 +125,7 @@ def run(folder):
             return "failed", answer
         found = dict(np.load(made))
     wrong = [f"{name}: {text}" for name, value in expected.items()
-             if (text := difference(found[name], value, folder.name))]
+             if (text := difference(found[name], value, folder))]
     if folder.name in NOT_PASSED:
         return ("contradicts", "") if wrong else ("failed", "passes, and is listed among those that do not")
     return ("wrong" if wrong else "passed"), "; ".join(wrong)
