@@ -489,11 +489,11 @@ def float64_cases():
           rate = Constant <value = double {100000.1}> () fast = Mul (x, rate) scaled = Div (fast, scale) y = Sin (scaled)
           same = Identity (x)
         }""", floats(4).astype(np.float64), np.array(0.75), tolerance=(1e-6, 1e-7))
-    # Sizes: 10 * 0.7 is 7 in float64, and 6 or 7 in float32, whichever way it is computed.
+    # Sizes: 100 * 0.29 is a little less than 29 in float64, and 29 in float32.
     for rows in (10, 100):
         case(f"float64_sizes_{rows}", """
             g (float[N, 2] x) => (float[M, 2] y, int64[1] m, float[K, 2] z) {
-              shape = Shape <end = 1> (x) real = Cast <to = 11> (shape) share = Constant <value = double {0.7}> ()
+              shape = Shape <end = 1> (x) real = Cast <to = 11> (shape) share = Constant <value = double {0.29}> ()
               product = Mul (real, share) down = Floor (product) m = Cast <to = 7> (down)
               zero = Constant <value = int64[1] {0}> () y = Slice (x, zero, m)
               three = Constant <value = double {3}> () third = Div (real, three) up = Ceil (third) k = Cast <to = 7> (up)
