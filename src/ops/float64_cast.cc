@@ -100,7 +100,7 @@ void FromFloat64::infer(Inference& c) const {
 void FromFloat64::reference(const ReferenceCall& call) const {
   const TensorView &in = call.inputs[0], &out = call.outputs[0];
   require_output(out, in.shape);
-  with_type(to, [&](auto zero) {
+  with_type(out.type, [&](auto zero) {
     using To = decltype(zero);
     parallel_for(in.shape.volume(), kFloat64Grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) out.as<To>()[i] = number_as<To>(in.as<double>()[i]);
