@@ -17,8 +17,8 @@ using Code = nvonnxparser::ErrorCode;
 
 constexpr int32_t kDouble = onnx::TensorProto::DOUBLE;
 
-// Operators whose rows make layers that compute in float64, or only move elements. Tests compare
-// each with ONNX Runtime.
+// Operators whose rows make layers that compute in float64, or only move elements. Each is in
+// testdata/models/float64_*.
 constexpr std::string_view kOperators[] = {"Abs",
                                            "Acos",
                                            "Acosh",

@@ -89,5 +89,26 @@ TEST(IndexingImport, SlicesAndPads) {
               HasSubstr("the shape has 1 entries for 2 axes"));
 }
 
+TEST(IndexingImport, NGrams) {
+  const auto n_grams = [](const char* mode, const std::vector<int64_t>& begins) {
+    return OneNode("TfIdfVectorizer", 9)
+        .input({2, 6}, onnx::TensorProto::INT64)
+        .set("mode", mode)
+        .set("min_gram_length", 1)
+        .set("max_gram_length", 2)
+        .set("max_skip_count", 0)
+        .set("ngram_counts", begins)
+        .set("ngram_indexes", std::vector<int64_t>{0, 1, 2})
+        .set("pool_int64s", std::vector<int64_t>{4, 5, 4, 5})
+        .error();
+  };
+  EXPECT_EQ(n_grams("TF", {0, 2}), "");
+  EXPECT_THAT(n_grams("IF", {0, 2}), HasSubstr("'mode' is 'IF'; expected TF, IDF or TFIDF"));
+  EXPECT_THAT(n_grams("TF", {0}), HasSubstr("expected 1 to 1, the number of 'ngram_counts'"));
+  EXPECT_THAT(n_grams("TF", {0, 1}), HasSubstr("n-grams of 2 tokens have 3 tokens"));
+  EXPECT_THAT(n_grams("TF", {0, 4}), HasSubstr("'ngram_indexes' has 3 entries for 4 n-grams"));
+  EXPECT_THAT(n_grams("TF", {0, 7}), HasSubstr("n-grams of 1 tokens have 7 tokens"));
+}
+
 }  // namespace
 }  // namespace tenon

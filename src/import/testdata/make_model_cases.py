@@ -384,7 +384,7 @@ def float64_cases():
     """Float64 inside, from float32 and int64 to float32 and integers. Each result leaves as the nearest float32
     and what is left of it, which float32 arithmetic would not have."""
 
-    def add(name, lines, *inputs, ends, whole=(), reference=False):
+    def add(name, lines, *inputs, ends, whole=(), reference=False, opset=21):
         types = {"float32": "float", "int64": "int64"}
         extents = [", ".join(f"{n}{k}" for k in range(a.ndim)) for n, a in zip("XZ", inputs)]
         signature = ", ".join(f"{types[str(a.dtype)]}{f'[{e}]' if e else ''} {n}"
@@ -398,7 +398,7 @@ def float64_cases():
             results.append(f"int64[] {end}_out")
             casts.append(f"{end}_out = Cast <to = 7> ({end})")
         case(name, f"g ({signature}) => ({', '.join(results)}) {{ {lines} {' '.join(casts)} }}", *inputs,
-             reference=reference, tolerance=(1e-6, 1e-13))
+             opset=opset, reference=reference, tolerance=(1e-6, 1e-13))
 
     def of_each(inputs, lines, operators):
         return f"{lines} " + " ".join(f"{name.lower()} = {name} ({inputs})" for name in operators)
@@ -452,8 +452,11 @@ def float64_cases():
         point = Constant <value = int64[1, 2] {1, 2}> () update = Constant <value = double[1] {0.7}> ()
         put = ScatterND (a, point, update) got = GatherND (a, point)
         lengths = Constant <value = int64[3] {1, 5, 3}> () reversed = ReverseSequence <batch_axis = 0, time_axis = 1> (a, lengths)
-        keep = Constant <value = bool[3] {1, 0, 1}> () compressed = Compress <axis = 0> (a, keep)""", x,
-        ends=["reshaped", "transposed", "first", "second", "gathered", "padded", "zeros", "sliced", "narrow", "tiled", "flat",
+        keep = Constant <value = bool[3] {1, 0, 1}> () compressed = Compress <axis = 0> (a, keep)
+        image = Constant <value = int64[4] {1, 4, 7, 1}> () picture = Reshape (padded, image)
+        spread = DepthToSpace <blocksize = 2> (picture) packed = SpaceToDepth <blocksize = 2> (spread)
+        extents = Shape (a) count = Size (a)""", x, whole=["extents", "count"],
+        ends=["spread", "packed", "reshaped", "transposed", "first", "second", "gathered", "padded", "zeros", "sliced", "narrow", "tiled", "flat",
               "upper", "scattered", "put", "got", "reversed", "compressed"])
     add("float64_order", f"""{third} {close}
         pair = Concat <axis = 1> (a, b) negative = Neg (pair) both = Concat <axis = 1> (pair, negative)
@@ -462,6 +465,8 @@ def float64_cases():
         k = Constant <value = int64[1] {{7}}> () top, where = TopK <axis = 1> (both, k)
         bottom, where_least = TopK <axis = 1, largest = 0> (both, k)""", x, ends=["top", "bottom"],
         whole=["most", "least", "last", "where", "where_least"])
+    add("float64_running_products", f"{third} axis = Constant <value = int64 {{1}}> () y = CumProd (a, axis)", x,
+        ends=["y"], reference=True, opset=26)
     # A phase of thousands of turns, and an index that falls between whole numbers.
     add("float64_phases", """
         turn = Constant <value = double {6.283185307179586}> () rate = Constant <value = double {0.00002267573696145125}> ()
