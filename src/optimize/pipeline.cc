@@ -5,6 +5,7 @@
 #include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
+#include "optimize/quantize_before_moves.h"
 
 namespace tenon {
 namespace {
@@ -85,6 +86,7 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
   network.infer_if_touched();
   nest_control_flow(network);
   choose_branches(network);
+  quantize_before_moves(network, target);
   run_passes(network, target, options);
   Precision precision = options.precision;
   if (precision.reduced && !target.is_fast_in(*precision.reduced)) precision.reduced.reset();

@@ -1,5 +1,5 @@
-// `tenon serve` and `tenon load`: become tenon-server and tenon-load, which are programs of their own,
-// since they link gRPC, or the Python package's tenon.ray.
+// `tenon serve` and `tenon load`: become tenon-server and tenon-load, which are programs of their
+// own, since they link gRPC, or the Python package's tenon.ray.
 #include <unistd.h>
 
 #include <cerrno>

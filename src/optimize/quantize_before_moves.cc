@@ -1,0 +1,118 @@
+#include "optimize/quantize_before_moves.h"
+
+#include <map>
+#include <tuple>
+
+#include "ops/concatenation.h"
+#include "ops/dequantize.h"
+#include "ops/pooling.h"
+#include "optimize/quantization.h"
+
+namespace tenon {
+namespace {
+
+/// What two layers must agree in to give the same bytes of a tensor.
+using Form = std::tuple<DataType, double, double, int64_t, int64_t>;
+
+std::optional<Form> form_of(const Node& node) {
+  const auto* op = node.as<Quantize>();
+  if (op == nullptr || !is_plain(node) || !is_byte(op->to)) return std::nullopt;
+  const auto uniform = uniform_of(node);
+  if (!uniform) return std::nullopt;
+  return Form{op->to, uniform->scale, uniform->zero_number, op->lowest, op->highest};
+}
+
+class Movement {
+ public:
+  Movement(Network& network, const Target& target) : network_(network), target_(target) {
+    for (const auto& node : network.nodes())
+      if (const auto form = form_of(*node)) bytes_.try_emplace({node->inputs[0], *form}, node->outputs[0]);
+  }
+
+  // Whether something moved; the next call goes on from there.
+  bool run() {
+    const Uses uses(network_);
+    std::vector<std::pair<Node*, Node*>> pairs;  // a Quantize and the layer before it
+    for (const auto& node : network_.nodes())
+      if (form_of(*node))
+        if (Node* move = move_before(uses, *node); move != nullptr) pairs.emplace_back(node.get(), move);
+    std::unordered_map<Value*, Value*> replacements;
+    std::unordered_set<const Node*> removed;
+    for (const auto& [quantize, move] : pairs) {
+      Node& moved = network_.add_node(move->op->clone(), bytes_of_inputs(*quantize, *move), move->name);
+      network_.infer(moved);
+      take_place(*quantize, moved, replacements);
+      removed.insert({quantize, move});
+    }
+    network_.replace_uses(replacements);
+    network_.remove_nodes(removed);
+    return !pairs.empty();
+  }
+
+ private:
+  // The layer whose result the Quantize alone reads, if bytes can be moved as well.
+  Node* move_before(const Uses& uses, const Node& quantize) const {
+    const Value& result = *quantize.inputs[0];
+    Node* move = result.producer;
+    if (move == nullptr || !is_plain(*move) || move->outputs.size() != 1 || result.is_debug
+        || uses.only(result) != &quantize || !is_float(result.type))
+      return nullptr;
+    if (move->as<Concatenation>() != nullptr) return move;
+    const auto* pooling = move->as<Pooling>();
+    const bool is_maximum = pooling != nullptr && pooling->type == nvinfer1::PoolingType::kMAX
+                            && target_.fuses(*pooling, {});
+    return is_maximum ? move : nullptr;
+  }
+
+  std::vector<Value*> bytes_of_inputs(const Node& quantize, const Node& move) {
+    std::vector<Value*> inputs;
+    for (Value* input : move.inputs) inputs.push_back(&bytes_of(*input, quantize));
+    return inputs;
+  }
+
+  Value& bytes_of(Value& x, const Node& quantize) {
+    const Form form = *form_of(quantize);
+    if (Value* before = dequantized_from(x, form); before != nullptr) return *before;
+    const auto [it, is_new] = bytes_.try_emplace({&x, form}, nullptr);
+    if (is_new) {
+      std::vector<Value*> inputs = quantize.inputs;
+      inputs[0] = &x;
+      Node& node = network_.add_node(quantize.op->clone(), std::move(inputs),
+                                     fmt::format("{} of {}", quantize.name, x.name));
+      network_.infer(node);
+      it->second = node.outputs[0];
+    }
+    return *it->second;
+  }
+
+  // The bytes that x was, where quantizing it gives them again.
+  static Value* dequantized_from(const Value& x, const Form& form) {
+    const Node* node = x.producer;
+    if (node == nullptr || node->as<Dequantize>() == nullptr || !is_plain(*node)) return nullptr;
+    const auto uniform = uniform_of(*node);
+    const auto [type, scale, zero, lowest, highest] = form;
+    const bool is_same = uniform && node->inputs[0]->type == type && uniform->scale == scale
+                         && uniform->zero_number == zero && lowest == highest;
+    return is_same ? node->inputs[0] : nullptr;
+  }
+
+  static void take_place(const Node& quantize, Node& moved,
+                         std::unordered_map<Value*, Value*>& replacements) {
+    moved.outputs[0]->name = quantize.outputs[0]->name;
+    replacements[quantize.outputs[0]] = moved.outputs[0];
+  }
+
+  Network& network_;
+  const Target& target_;
+  std::map<std::pair<const Value*, Form>, Value*> bytes_;
+};
+
+}  // namespace
+
+void quantize_before_moves(Network& network, const Target& target) {
+  if (!target.fuses(IntegerConvolution(), {})) return;  // what reads the bytes makes floats of them
+  while (Movement(network, target).run()) {
+  }
+}
+
+}  // namespace tenon

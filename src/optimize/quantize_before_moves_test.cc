@@ -1,0 +1,110 @@
+#include "optimize/quantize_before_moves.h"
+
+#include "ops/concatenation.h"
+#include "ops/pooling.h"
+#include "optimize/quantized_model.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+
+constexpr float kStep = 0.02F;
+
+Value& concatenated(Model& m, std::vector<Value*> inputs) {
+  auto op = std::make_unique<Concatenation>();
+  op->axis = 1;
+  return m.add(std::move(op), std::move(inputs));
+}
+
+Value& pooled(Model& m, Value& x, nvinfer1::PoolingType type = nvinfer1::PoolingType::kMAX) {
+  auto op = std::make_unique<Pooling>();
+  op->type = type;
+  op->window = {3, 3};
+  op->stride = {1, 1};
+  op->pre_padding = op->post_padding = {1, 1};
+  return m.add(std::move(op), {&x});
+}
+
+// The layers afterwards; what is computed stays the same, to the bit.
+std::vector<std::string> kinds_after(const Network& network) {
+  auto copy = clone(network);
+  copy->infer();
+  quantize_before_moves(*copy, FusingTarget());
+  copy->infer();
+  verify(*copy);
+  expect_same_results(network, *copy, 0);
+  return kinds(*copy);
+}
+
+TEST(QuantizeBeforeMoves, EachInputOfAConcatenationIsQuantized) {
+  QuantizedModel m;
+  Value& a = m.activation(m.input({1, 2, 5, 5}, "a"), ActivationType::kTANH);
+  Value& b = m.activation(m.input({1, 3, 5, 5}, "b"), ActivationType::kSIGMOID);
+  m.output(m.through(concatenated(m, {&a, &b}), DataType::kINT8, kStep, 3));
+  EXPECT_THAT(kinds_after(m.network), ElementsAre("Activation", "Activation", "Quantize", "Quantize",
+                                                  "Concatenation", "Dequantize"));
+}
+
+// As in the pooling of YOLO's SPPF: all of it is of bytes, and the input is quantized once.
+TEST(QuantizeBeforeMoves, MaximaOfMaximaAreOfBytes) {
+  QuantizedModel m;
+  Value& x = m.input({1, 2, 6, 6});
+  Value& one = pooled(m, x);
+  Value& two = pooled(m, one);
+  m.output(m.through(concatenated(m, {&x, &one, &two, &x}), DataType::kUINT8, kStep, 14));
+  EXPECT_THAT(kinds_after(m.network),
+              ElementsAre("Quantize", "Pooling", "Pooling", "Concatenation", "Dequantize"));
+}
+
+TEST(QuantizeBeforeMoves, WhatWasDequantizedFromTheSameBytesIsNotQuantizedAgain) {
+  for (const float scale : {kStep, 2 * kStep}) {
+    QuantizedModel m;
+    Value& a = m.through(m.input({1, 2, 5, 5}, "a"), DataType::kINT8, scale, 0);
+    Value& c = concatenated(m, {&a, &m.input({1, 2, 5, 5}, "b")});
+    m.output(m.through(c, DataType::kINT8, kStep, 0));
+    const auto kinds = kinds_after(m.network);
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "Quantize"), scale == kStep ? 2 : 3);
+  }
+}
+
+TEST(QuantizeBeforeMoves, LeavesWhatOthersReadAndWhatIsNoMove) {
+  {  // the concatenation is an output, too
+    QuantizedModel m;
+    Value& c = concatenated(m, {&m.input({1, 2, 5, 5}, "a"), &m.input({1, 2, 5, 5}, "b")});
+    m.output(m.through(c, DataType::kINT8, kStep, 0));
+    m.output(c, "z");
+    EXPECT_EQ(kinds_after(m.network)[0], "Concatenation");
+  }
+  {  // averages are no bytes
+    QuantizedModel m;
+    Value& p = pooled(m, m.input({1, 2, 6, 6}), nvinfer1::PoolingType::kAVERAGE);
+    m.output(m.through(p, DataType::kINT8, kStep, 0));
+    EXPECT_EQ(kinds_after(m.network)[0], "Pooling");
+  }
+  {  // the target multiplies floats
+    QuantizedModel m;
+    Value& c = concatenated(m, {&m.input({1, 2, 5, 5}, "a"), &m.input({1, 2, 5, 5}, "b")});
+    m.output(m.through(c, DataType::kINT8, kStep, 0));
+    class NoIntegers final : public FusingTarget {
+      bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
+    };
+    quantize_before_moves(m.network, NoIntegers());
+    EXPECT_EQ(kinds(m.network)[0], "Concatenation");
+  }
+}
+
+TEST(QuantizeBeforeMoves, OutputsKeepTheirNames) {
+  QuantizedModel m;
+  Value& c = concatenated(m, {&m.input({1, 2, 5, 5}, "a"), &m.input({1, 2, 5, 5}, "b")});
+  m.output(m.quantize(c, DataType::kINT8, kStep, 0), "bytes");
+  quantize_before_moves(m.network, FusingTarget());
+  m.network.infer();
+  EXPECT_EQ(m.network.outputs()[0]->name, "bytes");
+  EXPECT_EQ(m.network.outputs()[0]->type, DataType::kINT8);
+  EXPECT_THAT(kinds(m.network), ElementsAre("Quantize", "Quantize", "Concatenation"));
+}
+
+}  // namespace
+}  // namespace tenon
