@@ -15,7 +15,7 @@ struct DecodedRequest {
   InferRequest request;  ///< without what the call says besides its message: trace and stop
   /// Whether outputs are wanted in the fields of their types, in the place of raw bytes.
   bool typed_outputs = false;
-  RequestedTensors wanted;
+  RequestedTensors wanted = {};
 };
 
 /// Inputs refer to the message, which lives as long as they do; only 8-bit integers in fields of 32

@@ -170,7 +170,7 @@ class InferenceService final : public ServiceBase {
       if (const auto error = check_settings(settings_of(*request), trace_settings())) {
         return status_of(*error);
       }
-      describe(trace_settings(), *response);
+      describe_settings(trace_settings(), *response);
       return Status::OK;
     });
   }
@@ -181,7 +181,7 @@ class InferenceService final : public ServiceBase {
       if (const auto error = check_settings(settings_of(*request), log_settings())) {
         return status_of(*error);
       }
-      describe(log_settings(), *response);
+      describe_settings(log_settings(), *response);
       return Status::OK;
     });
   }

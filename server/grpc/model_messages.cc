@@ -107,14 +107,14 @@ Settings settings_of(const inference::LogSettingsRequest& request) {
   return settings;
 }
 
-void describe(const Settings& settings, inference::TraceSettingResponse& to) {
+void describe_settings(const Settings& settings, inference::TraceSettingResponse& to) {
   for (const auto& [name, value] : settings) {
     auto& values = *(*to.mutable_settings())[name].mutable_value();
     for (const std::string& text : std::get<std::vector<std::string>>(value)) *values.Add() = text;
   }
 }
 
-void describe(const Settings& settings, inference::LogSettingsResponse& to) {
+void describe_settings(const Settings& settings, inference::LogSettingsResponse& to) {
   for (const auto& [name, value] : settings) {
     auto& setting = (*to.mutable_settings())[name];
     if (const auto* flag = std::get_if<bool>(&value)) setting.set_bool_param(*flag);

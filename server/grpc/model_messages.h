@@ -19,8 +19,8 @@ void describe(const Model& model, inference::ModelStatistics& to);
 /// Without those that have no value.
 Settings settings_of(const inference::TraceSettingRequest& request);
 Settings settings_of(const inference::LogSettingsRequest& request);
-void describe(const Settings& settings, inference::TraceSettingResponse& to);
-void describe(const Settings& settings, inference::LogSettingsResponse& to);
+void describe_settings(const Settings& settings, inference::TraceSettingResponse& to);
+void describe_settings(const Settings& settings, inference::LogSettingsResponse& to);
 
 /// @param only_ready leaves out the others.
 void describe(const std::vector<ModelStatus>& index, bool only_ready,
