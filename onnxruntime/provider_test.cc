@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -53,7 +54,7 @@ TEST(GroupsOf, AreConvexInRandomGraphs) {
       std::vector<bool> is_behind(count);
       for (size_t node = 0; node < count; ++node)
         for (const size_t before : inputs[node]) {
-          if (members.contains(node)) EXPECT_FALSE(is_behind[before]);
+          EXPECT_FALSE(members.contains(node) && is_behind[before]);
           if (members.contains(before) || is_behind[before])
             is_behind[node] = is_behind[node] || !members.contains(node);
         }
