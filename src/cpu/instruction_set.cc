@@ -50,7 +50,8 @@ InstructionSet processor_instruction_set() {
     return InstructionSet::kAvx2;
   if (!__builtin_cpu_supports("avx512vnni")) return InstructionSet::kAvx512;
   if (!__builtin_cpu_supports("avx512bf16")) return InstructionSet::kAvx512Vnni;
-  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && may_use_tiles()
+  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16")
+                 && __builtin_cpu_supports("amx-int8") && may_use_tiles()
              ? InstructionSet::kAmx
              : InstructionSet::kAvx512Bf16;
 #else

@@ -32,6 +32,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
     convolution_.kernel = convolution_.stride = convolution_.dilation = {1, 1};
     convolution_.pre_padding = convolution_.post_padding = {0, 0};
     packed = weights_.packed();
+    timing_id = weights_.kernels->timing_id;
     input_is_packed.assign(request.inputs.size(), false);
     input_is_packed[In::kWeights] = true;
   }

@@ -26,7 +26,8 @@ class Movement {
  public:
   Movement(Network& network, const Target& target) : network_(network), target_(target) {
     for (const auto& node : network.nodes())
-      if (const auto form = form_of(*node)) bytes_.try_emplace({node->inputs[0], *form}, node->outputs[0]);
+      if (const auto form = form_of(*node))
+        bytes_.try_emplace({node->inputs[0], *form}, node->outputs[0]);
   }
 
   // Whether something moved; the next call goes on from there.
@@ -35,11 +36,13 @@ class Movement {
     std::vector<std::pair<Node*, Node*>> pairs;  // a Quantize and the layer before it
     for (const auto& node : network_.nodes())
       if (form_of(*node))
-        if (Node* move = move_before(uses, *node); move != nullptr) pairs.emplace_back(node.get(), move);
+        if (Node* move = move_before(uses, *node); move != nullptr)
+          pairs.emplace_back(node.get(), move);
     std::unordered_map<Value*, Value*> replacements;
     std::unordered_set<const Node*> removed;
     for (const auto& [quantize, move] : pairs) {
-      Node& moved = network_.add_node(move->op->clone(), bytes_of_inputs(*quantize, *move), move->name);
+      Node& moved =
+          network_.add_node(move->op->clone(), bytes_of_inputs(*quantize, *move), move->name);
       network_.infer(moved);
       take_place(*quantize, moved, replacements);
       removed.insert({quantize, move});
@@ -111,8 +114,7 @@ class Movement {
 
 void quantize_before_moves(Network& network, const Target& target) {
   if (!target.fuses(IntegerConvolution(), {})) return;  // what reads the bytes makes floats of them
-  while (Movement(network, target).run()) {
-  }
+  while (Movement(network, target).run()) {}
 }
 
 }  // namespace tenon

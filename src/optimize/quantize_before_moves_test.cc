@@ -43,8 +43,8 @@ TEST(QuantizeBeforeMoves, EachInputOfAConcatenationIsQuantized) {
   Value& a = m.activation(m.input({1, 2, 5, 5}, "a"), ActivationType::kTANH);
   Value& b = m.activation(m.input({1, 3, 5, 5}, "b"), ActivationType::kSIGMOID);
   m.output(m.through(concatenated(m, {&a, &b}), DataType::kINT8, kStep, 3));
-  EXPECT_THAT(kinds_after(m.network), ElementsAre("Activation", "Activation", "Quantize", "Quantize",
-                                                  "Concatenation", "Dequantize"));
+  EXPECT_THAT(kinds_after(m.network), ElementsAre("Activation", "Activation", "Quantize",
+                                                  "Quantize", "Concatenation", "Dequantize"));
 }
 
 // As in the pooling of YOLO's SPPF: all of it is of bytes, and the input is quantized once.

@@ -19,6 +19,7 @@ class IntegerConvolutionKernel final : public Kernel {
     if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
     take_layouts(*this, op, request);
     packed = weights_.packed();
+    timing_id = weights_.kernels->timing_id;
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,

@@ -5,12 +5,36 @@
 
 namespace tenon::cpu {
 
+#if defined(__x86_64__)
+namespace {
+
+// AVX-512's, but for the products of weights of int8.
+const ByteProductKernels& amx_byte_products() {
+  static const ByteProductKernels int8 = [] {
+    ByteProductKernels kernels = avx512::kInt8ByteProducts;
+    kernels.segment = avx512::kTilePixels;
+    kernels.product = avx512::product_by_tiles;
+    kernels.timing_id = "amx";
+    return kernels;
+  }();
+  static const ByteProductKernels all = [] {
+    ByteProductKernels kernels = avx512::kByteProducts;
+    kernels.int8 = &int8;
+    return kernels;
+  }();
+  return all;
+}
+
+}  // namespace
+#endif
+
 std::vector<const ByteProductKernels*> supported_byte_product_kernels() {
   std::vector<const ByteProductKernels*> supported;
 #if defined(__x86_64__)
   const InstructionSet limit = instruction_set_limit();
   if (limit >= InstructionSet::kAvx2) supported.push_back(&avx2::kByteProducts);
   if (limit >= InstructionSet::kAvx512Vnni) supported.push_back(&avx512::kByteProducts);
+  if (limit >= InstructionSet::kAmx) supported.push_back(&amx_byte_products());
 #endif
   return supported;
 }

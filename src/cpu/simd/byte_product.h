@@ -136,12 +136,14 @@ struct ByteProductKernels {
   const ByteProductKernels* int8 = nullptr;
   /// Whether the panels of int8 products complement elements.
   bool complements = false;
+  /// What timings depend on besides the processor's vectors.
+  const char* timing_id = "";
 
   int64_t dot_group() const { return kDotGroupBytes / element_bytes; }  // elements
 };
 
-/// Those that this processor runs, the best last: AVX2's and AVX-512 VNNI's. SaturatingPack ones
-/// are not among them.
+/// Those that this processor runs, the best last: AVX2's, AVX-512 VNNI's and AMX's. Those that
+/// saturate are not among them.
 std::vector<const ByteProductKernels*> supported_byte_product_kernels();
 /// The best of them; null where there are none.
 const ByteProductKernels* byte_product_kernels();
@@ -156,6 +158,10 @@ extern const ByteWinograd kByteWinograd[2];
 namespace avx512 {
 extern const ByteProductKernels kByteProducts, kInt8ByteProducts;
 extern const ByteWinograd kByteWinograd[2];
+/// The pixels of a tile, and kInt8ByteProducts' product with AMX.
+constexpr int64_t kTilePixels = 16;
+void product_by_tiles(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
+                      int64_t output_channels, void* out, ByteResultSteps out_steps);
 }  // namespace avx512
 
 }  // namespace tenon::cpu
