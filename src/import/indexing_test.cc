@@ -96,7 +96,7 @@ TEST(IndexingImport, NGrams) {
         .set("mode", mode)
         .set("min_gram_length", 1)
         .set("max_gram_length", 2)
-        .set("max_skip_count", 0)
+        .set("max_skip_count", int64_t{0})
         .set("ngram_counts", begins)
         .set("ngram_indexes", std::vector<int64_t>{0, 1, 2})
         .set("pool_int64s", std::vector<int64_t>{4, 5, 4, 5})
