@@ -1,6 +1,7 @@
 // Convolutions and matrix products between Dequantize and Quantize become products of integers.
 #include "network/reference_run.h"
 #include "ops/dequantize.h"
+#include "ops/elementwise.h"
 #include "ops/integer_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/shuffle.h"
@@ -217,6 +218,30 @@ bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, N
   return true;
 }
 
+// The row that `sum` adds to the rows of a product.
+std::optional<std::vector<double>> added_row(const Node& sum, const Value& product) {
+  const auto* op = sum.as<ElementWise>();
+  if (op == nullptr || op->operation != nvinfer1::ElementWiseOperation::kSUM || !is_plain(sum)
+      || sum.outputs[0]->dims != product.dims)
+    return std::nullopt;
+  const auto row = known(sum.inputs[sum.inputs[0] == &product ? 1 : 0]);
+  const Dim columns = product.dims.back();
+  if (!row || row->type() != DataType::kFLOAT || row->shape().rank() == 0
+      || !columns->is_integer_constant() || row->count() != columns->value.integer
+      || row->shape().back() != row->count())
+    return std::nullopt;
+  return row->numbers();
+}
+
+// A bias behind the product becomes its own. The layer whose result that is.
+Node& take_bias(const Uses& uses, Product& p) {
+  Node* sum = p.bias.empty() ? uses.only(*p.node->outputs[0]) : nullptr;
+  const auto row = sum != nullptr ? added_row(*sum, *p.node->outputs[0]) : std::nullopt;
+  if (!row) return *p.node;
+  p.bias = *row;
+  return *sum;
+}
+
 bool rewrite_product(Patch& patch, const Target& target, const Uses& uses, Node& node,
                      const MatrixMultiply& op) {
   if (!op.epilogue.empty() || op.operation_a != MatrixOperation::kNONE
@@ -226,7 +251,9 @@ bool rewrite_product(Patch& patch, const Target& target, const Uses& uses, Node&
   auto p = product_of(node, rank - 1, op.operation_b == MatrixOperation::kTRANSPOSE);
   if (!p) return false;
   auto integers = std::make_unique<IntegerMatrixMultiply>();
-  const Ending ending = taken(target, uses, node, *integers);
+  Node& last = take_bias(uses, *p);
+  Ending ending = taken(target, uses, last, *integers);
+  if (&last != &node) ending.merged.insert(ending.merged.begin(), &node);
   if (!fits(ending, node)) return false;
   rewrite(patch, *p, ending, std::move(integers));
   return true;

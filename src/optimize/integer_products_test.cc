@@ -108,6 +108,29 @@ TEST(IntegerProducts, MatrixProductsOfMovedWeights) {
   }
 }
 
+TEST(IntegerProducts, ABiasBehindAMatrixProductIsItsOwn) {
+  for (const Shape& row : {Shape{3}, Shape{1, 3}, Shape{2, 3}}) {
+    QuantizedModel m;
+    Value& x = m.through(m.input({2, 8}), DataType::kINT8, 0.01f, 0);
+    Value& w = m.dequantize(m.bytes(DataType::kINT8, {8, 3}), {0.01f});
+    Value* b = &m.weight(row);
+    if (row.rank() == 1) {
+      auto reshape = std::make_unique<Shuffle>();
+      reshape->has_reshape = true;
+      reshape->reshape = {1, 3};
+      b = &m.add(std::move(reshape), {b});
+    }
+    m.output(m.through(m.sum(*b, m.matrix_product(x, w)), DataType::kINT8, 0.02f, -4));
+    const auto after = kinds(*integers(m.network));
+    const bool is_row = row.volume() == 3;
+    EXPECT_EQ(std::count(after.begin(), after.end(), "IntegerMatrixMultiply"), 1);
+    EXPECT_EQ(std::count(after.begin(), after.end(), "ElementWise"), is_row ? 0 : 1);
+    if (is_row) {
+      EXPECT_THAT(after, ElementsAre("Quantize", "IntegerMatrixMultiply", "Dequantize"));
+    }
+  }
+}
+
 TEST(IntegerProducts, LeavesWhatItCannotSay) {
   {  // scales of the data differ by channel
     QuantizedModel m;

@@ -37,6 +37,12 @@ int64_t groups_of(int64_t steps) {
   return groups;
 }
 
+// Bytes that will be wanted, so many lines of them with each tile.
+struct Ahead {
+  const int8_t* next;
+  int64_t lines;
+};
+
 // Pixels of a row, some of those that are computed together.
 struct Segment {
   const uint8_t* first;
@@ -91,7 +97,7 @@ void store_tiles(const Segment (&segments)[S], const Epilogue& epilogue, int64_t
 // S segments of up to kTile pixels.
 template <int S, class Epilogue>
 void product_of(const Segment (&segments)[S], const ByteWindows& w, int64_t groups,
-                const int8_t* panel, const Epilogue& epilogue, int64_t out_step) {
+                const int8_t* panel, const Epilogue& epilogue, int64_t out_step, Ahead& ahead) {
   for (const Segment& segment : segments)
     for (int64_t p = 0; p < segment.pixels; ++p) epilogue.prefetch(segment.out + p * out_step);
   // Each pixel's sums begin with what is added.
@@ -108,6 +114,8 @@ void product_of(const Segment (&segments)[S], const ByteWindows& w, int64_t grou
     for (int s = 0; s < S; ++s) x[s] = segments[s].first + run * w.run_step;
     for (int64_t k = 0; k < w.steps; k += groups, panel += groups * kGroupBytes) {
       add_tiles<S>(x, w.pixel_step, panel);
+      for (int64_t i = 0; i < ahead.lines; ++i, ahead.next += 64)
+        _mm_prefetch(ahead.next, _MM_HINT_T1);  // no address is wrong
       for (int s = 0; s < S; ++s) x[s] += groups * kDotGroupBytes;
     }
   }
@@ -116,7 +124,11 @@ void product_of(const Segment (&segments)[S], const ByteWindows& w, int64_t grou
 
 template <class Epilogue>
 void product_with(const Epilogue& epilogue, const ByteWindows& w, int64_t groups,
-                  const int8_t* panel, ByteResultSteps out_steps) {
+                  const BytePanel& panel, ByteResultSteps out_steps) {
+  // The next panel, spread over all tiles of this one.
+  const int64_t pairs = (w.rows * ((w.pixels + kTile - 1) / kTile) + 1) / 2;
+  const int64_t tiles = pairs * w.runs * (w.steps / groups);
+  Ahead ahead = {panel.weights + panel.bytes, (panel.bytes / 64 + tiles - 1) / tiles};
   int64_t row = 0, pixel = 0;
   const auto next = [&] {
     const Segment segment = {w.first + row * w.row_step + pixel * w.pixel_step,
@@ -132,9 +144,9 @@ void product_with(const Epilogue& epilogue, const ByteWindows& w, int64_t groups
   while (row < w.rows) {
     const Segment first = next();
     if (row < w.rows)
-      product_of<2>({first, next()}, w, groups, panel, epilogue, out_steps.pixel);
+      product_of<2>({first, next()}, w, groups, panel.weights, epilogue, out_steps.pixel, ahead);
     else
-      product_of<1>({first}, w, groups, panel, epilogue, out_steps.pixel);
+      product_of<1>({first}, w, groups, panel.weights, epilogue, out_steps.pixel, ahead);
   }
 }
 
@@ -151,7 +163,7 @@ void avx512::product_by_tiles(const ByteWindows& windows, const BytePanel& panel
   const TileConfiguration configuration = configuration_of(groups);
   _tile_loadconfig(&configuration);
   with_epilogue(result, output_channels, out, [&](const auto& epilogue) {
-    product_with(epilogue, windows, groups, panel.weights, out_steps);
+    product_with(epilogue, windows, groups, panel, out_steps);
   });
   _tile_release();
 }
