@@ -1,6 +1,7 @@
 // The process's one thread arena; oneDNN's primitives run in it too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/function_ref.h"
@@ -17,6 +18,9 @@ void set_thread_count(int threads);
 /// unless it is the last. Runs on the caller when one range is enough. The results must not depend
 /// on how the range is cut. Exceptions of the body reach the caller.
 void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
+
+/// Copies memory of the host by all threads of the arena, where it is large.
+void copy_in_parallel(void* to, const void* from, size_t bytes);
 
 constexpr int64_t kMaxChunks = 64;
 /// Calls body(round, chunk) for each of so many chunks, at most kMaxChunks, in every round; a

@@ -12,8 +12,11 @@
 namespace tenon {
 
 /// Memory aligned for SIMD and oneDNN (64 bytes); throws Error(kFAILED_ALLOCATION) when there is
-/// none.
+/// none. Large pieces lie in huge pages where the system has them, and are taken from the thread's
+/// MemoryCache::current().
 std::shared_ptr<std::byte> allocate_aligned(size_t bytes);
+/// The same without a cache.
+std::shared_ptr<std::byte> allocate_uncached(size_t bytes);
 
 /// An immutable host tensor, rows first. Copies share the data.
 class Tensor {
@@ -36,6 +39,8 @@ class Tensor {
   int64_t count() const { return count_; }
   size_t bytes() const { return bytes_of(type_, count_); }
   const void* data() const { return data_; }
+  /// In use as long as it does not expire; of tensors without memory of their own it has.
+  std::weak_ptr<const void> memory() const { return owner_; }
   /// False for weights that a plan was stripped of, whose type and shape alone are known.
   bool has_data() const { return data_ != nullptr || count_ == 0; }
   template <class T> const T* data() const { return static_cast<const T*>(data_); }
