@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "base/half.h"
+#include "base/parallel.h"
 #include "ops/convolution.h"
 #include "ops/deconvolution.h"
 #include "ops/elementwise.h"
@@ -154,16 +156,23 @@ template <class T>
 bool scale_elements(const Tensor& kernel, const Weighted& w, const Numbers& scale, Tensor& scaled) {
   const T* const x = kernel.data<T>();
   T* const y = scaled.mutable_data<T>();
-  int misfits = 0;
-  for (int64_t first = 0; first < kernel.count(); first += w.block()) {
-    const double* const by = scale.data() + w.first_channel(first);
-    for (int64_t c = 0; c < w.inner_channels; ++c)
-      for (int64_t i = first + c * w.inner; i < first + (c + 1) * w.inner; ++i) {
-        const double product = static_cast<double>(static_cast<float>(x[i])) * by[c];
+  std::atomic<int> misfits = 0;
+  // A row is the elements that lie together and have one scale.
+  constexpr int64_t kElements = 1 << 14;
+  const int64_t grain = std::max<int64_t>(kElements / w.inner, 1);
+  parallel_for(kernel.count() / w.inner, grain, [&](int64_t begin, int64_t end) {
+    int bad = 0;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t first = row / w.inner_channels * w.block();
+      const double by = scale[static_cast<size_t>(w.first_channel(first) + row % w.inner_channels)];
+      for (int64_t i = row * w.inner; i < (row + 1) * w.inner; ++i) {
+        const double product = static_cast<double>(static_cast<float>(x[i])) * by;
         y[i] = static_cast<T>(static_cast<float>(product));
-        misfits |= std::isfinite(product) & !std::isfinite(static_cast<float>(y[i]));
+        bad |= std::isfinite(product) & !std::isfinite(static_cast<float>(y[i]));
       }
-  }
+    }
+    misfits |= bad;
+  });
   return misfits == 0;
 }
 

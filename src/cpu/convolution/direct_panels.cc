@@ -32,18 +32,42 @@ bool DirectWeights::fit(int64_t output_channels, int64_t depth) const {
          && bias.count() == all;
 }
 
+namespace {
+
+/// Elements [first, end) of a panel.
+void write_panel(const float* weights, const WeightSteps& steps, int64_t used, int64_t width,
+                 int64_t first, int64_t end, float* panel) {
+  for (int64_t k = first; k < end; ++k) {
+    float* const to = panel + k * width;
+    const float* const from = weights + k * steps.element;
+    if (steps.output_channel == 1)
+      std::copy_n(from, used, to);
+    else
+      for (int64_t c = 0; c < used; ++c) to[c] = from[c * steps.output_channel];
+    std::fill(to + used, to + width, 0.f);
+  }
+}
+
+}  // namespace
+
 void write_panels(const float* weights, const WeightSteps& steps, int64_t output_channels,
                   int64_t depth, float* panels) {
-  for (int64_t first = 0; first < output_channels; first += direct_panel()) {
-    const int64_t width = std::min(direct_panel(), padded_channels(output_channels) - first);
-    const int64_t used = std::min(width, output_channels - first);
-    for (int64_t k = 0; k < depth; ++k, panels += width) {
-      for (int64_t output_channel = 0; output_channel < used; ++output_channel)
-        panels[output_channel] =
-            weights[(first + output_channel) * steps.output_channel + k * steps.element];
-      std::fill(panels + used, panels + width, 0.f);
+  // Weights are read in the order in which they lie: panel after panel to its end, or where output
+  // channels lie together, few elements of all panels.
+  constexpr int64_t kElements = 16;
+  const int64_t panel = direct_panel(), all = units(output_channels, panel);
+  const int64_t length = steps.output_channel == 1 ? kElements : std::max<int64_t>(depth, 1);
+  const int64_t lengths = units(depth, length);
+  const int64_t grain = std::max<int64_t>(kBlockFloats / (panel * length), 1);
+  parallel_for(all * lengths, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % all * panel, from = i / all * length;
+      const int64_t width = std::min(panel, padded_channels(output_channels) - first);
+      write_panel(weights + first * steps.output_channel, steps,
+                  std::min(width, output_channels - first), width, from,
+                  std::min(from + length, depth), panels + first * depth);
     }
-  }
+  });
 }
 
 Tensor padded_bias(const Tensor* bias, int64_t output_channels) {

@@ -1,21 +1,17 @@
 #include "cpu/convolution/winograd_weights.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <vector>
 
 #include "base/parallel.h"
 #include "cpu/simd/kernels.h"
+#include "cpu/simd/winograd_transform.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr int kMaxTaps = 5, kMaxSize = WinogradForm::kMaxSize;
-constexpr int kMaxLanes = WinogradForm::kMaxLanes;
-
-/// Numbers of several output channels.
-using Numbers = std::array<double, kMaxLanes>;
+static_assert(kTransformLanes == WinogradForm::kMaxLanes);
 
 std::span<const double> points_of(int size) {
   if (size == 4) return kWinogradPoints<4>;
@@ -23,32 +19,38 @@ std::span<const double> points_of(int size) {
   return kWinogradPoints<8>;
 }
 
-/// G of the algorithm: a row for each point.
-std::vector<std::array<double, kMaxTaps>> weights_transform(int size, int window) {
+WinogradPoints weights_transform(int size, int window) {
   std::vector<double> points = {0};
   for (const double p : points_of(size)) {
     points.push_back(p);
     points.push_back(-p);
   }
-  std::vector<std::array<double, kMaxTaps>> g;
+  WinogradPoints g = {size, window, {}};
+  double(*row)[kMaxWinogradTaps] = g.rows;
   for (const double p : points) {
     double x = 1;
     for (const double other : points)
       if (other != p) x /= p - other;
-    g.push_back({});
-    for (int k = 0; k < window; ++k, x *= p) g.back()[static_cast<size_t>(k)] = x;
+    for (int k = 0; k < window; ++k, x *= p) (*row)[k] = x;
+    ++row;
   }
-  g.push_back({});  // infinity
-  g.back()[static_cast<size_t>(window - 1)] = 1;
+  (*row)[window - 1] = 1;  // infinity
   return g;
 }
 
-Numbers combined(const std::array<double, kMaxTaps>& row, const Numbers* taps, int window) {
-  Numbers sum = {};
-  for (int k = 0; k < window; ++k)
-    for (size_t lane = 0; lane < kMaxLanes; ++lane)
-      sum[lane] += row[static_cast<size_t>(k)] * taps[k][lane];
-  return sum;
+/// Where the transformed taps of a part go, for a vector of output channels: each plane from the
+/// first channel on, and from there on by `step` for each channel.
+struct Places {
+  int64_t planes[kMaxWinogradSize * kMaxWinogradSize];  // -1 where the part has nothing
+  int64_t step;
+};
+
+Places places_of(const WinogradForm& form, int64_t output_channel, size_t part) {
+  Places places = {};
+  for (int plane = 0; plane < form.planes(); ++plane)
+    places.planes[plane] = form.is_used(part, plane) ? form.at(output_channel, part, 0, plane) : -1;
+  places.step = form.at(output_channel, part, 1, 0) - form.at(output_channel, part, 0, 0);
+  return places;
 }
 
 }  // namespace
@@ -56,39 +58,33 @@ Numbers combined(const std::array<double, kMaxTaps>& row, const Numbers* taps, i
 Tensor winograd_weights(const Tensor& weights, const WinogradForm& form) {
   Tensor packed(DataType::kFLOAT, {form.floats()});
   auto* const to = packed.mutable_data<float>();
-  std::fill_n(to, form.floats(), 0.f);
-  const auto g = weights_transform(form.size, form.window);
+  const bool pads_channels = form.gathers() || form.channels % form.lanes != 0;
+  if (pads_channels) std::fill_n(to, form.floats(), 0.f);
+  const WinogradPoints g = weights_transform(form.size, form.window);
+  const WinogradTransform transform = winograd_transform();
   const int64_t area = form.kernel.volume();
   // A vector of output channels at a time: these lie together.
   parallel_for(form.padded(form.output_channels) / form.lanes, 1, [&](int64_t begin, int64_t end) {
     for (int64_t vector = begin; vector < end; ++vector)
-      for (int64_t channel = 0; channel < form.channels; ++channel)
-        for (size_t part = 0; part < form.parts.size(); ++part) {
-          const auto& [y, x] = form.parts[part];
-          const int64_t first = vector * form.lanes;
-          const int64_t output_channels =
-              std::min<int64_t>(form.lanes, form.output_channels - first);
-          Numbers taps[kMaxTaps][kMaxTaps] = {}, columns[kMaxSize][kMaxTaps];  // column, row
-          for (int64_t lane = 0; lane < output_channels; ++lane) {
-            const float* w =
+      for (size_t part = 0; part < form.parts.size(); ++part) {
+        const auto& [y, x] = form.parts[part];
+        const int64_t first = vector * form.lanes;
+        const int64_t used = std::min<int64_t>(form.lanes, form.output_channels - first);
+        const Places places = places_of(form, first, part);
+        // Of those that the part lacks, and of output channels that fill the vector, zeros.
+        float taps[kMaxWinogradTaps * kMaxWinogradTaps * kTransformLanes] = {};
+        for (int64_t channel = 0; channel < form.channels; ++channel) {
+          for (int64_t lane = 0; lane < used; ++lane) {
+            const float* const w =
                 weights.data<float>() + ((first + lane) * form.channels + channel) * area;
             for (int i = 0; i < y.taps; ++i)
               for (int j = 0; j < x.taps; ++j)
-                taps[x.lead + j][y.lead + i][static_cast<size_t>(lane)] = static_cast<double>(
-                    w[(y.tap + i * form.stride[0]) * form.kernel[1] + x.tap + j * form.stride[1]]);
+                taps[((x.lead + j) * form.window + y.lead + i) * kTransformLanes + lane] =
+                    w[(y.tap + i * form.stride[0]) * form.kernel[1] + x.tap + j * form.stride[1]];
           }
-          for (int i = 0; i < form.size; ++i)
-            for (int j = 0; j < form.window; ++j)
-              columns[i][j] = combined(g[static_cast<size_t>(i)], taps[j], form.window);
-          for (int plane = 0; plane < form.planes(); ++plane) {
-            if (!form.is_used(part, plane)) continue;
-            const Numbers sums = combined(g[static_cast<size_t>(plane % form.size)],
-                                          columns[plane / form.size], form.window);
-            float* out = to + form.at(first, part, channel, plane);
-            for (int64_t lane = 0; lane < output_channels; ++lane)
-              out[lane] = static_cast<float>(sums[static_cast<size_t>(lane)]);
-          }
+          transform(g, taps, to + channel * places.step, places.planes, form.lanes);
         }
+      }
   });
   return packed;
 }

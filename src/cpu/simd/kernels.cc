@@ -1,6 +1,7 @@
 #include "cpu/simd/kernels.h"
 
 #include "cpu/instruction_set.h"
+#include "cpu/simd/winograd_transform.h"
 
 namespace tenon::cpu {
 
@@ -17,6 +18,14 @@ std::vector<const SimdKernels*> supported_simd_kernels() {
 const SimdKernels& simd_kernels() {
   static const SimdKernels& best = *supported_simd_kernels().back();
   return best;
+}
+
+WinogradTransform winograd_transform() {
+#if defined(__x86_64__)
+  if (&simd_kernels() == &avx512::kKernels) return avx512::kWinogradTransform;
+  if (&simd_kernels() == &avx2::kKernels) return avx2::kWinogradTransform;
+#endif
+  return baseline::kWinogradTransform;
 }
 
 }  // namespace tenon::cpu

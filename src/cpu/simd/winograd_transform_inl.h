@@ -1,0 +1,58 @@
+// The loop behind simd/winograd_transform.h.
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/simd/winograd_transform.h"
+
+namespace tenon::cpu {
+namespace {
+
+using TransformLanes = double[kTransformLanes];
+
+// A row of G times taps.
+template <int Window>
+inline void transform_taps(const double* row, const TransformLanes* taps, TransformLanes& out) {
+  for (int lane = 0; lane < kTransformLanes; ++lane) {
+    double sum = row[0] * taps[0][lane];
+#pragma GCC unroll 5
+    for (int k = 1; k < Window; ++k) sum += row[k] * taps[k][lane];
+    out[lane] = sum;
+  }
+}
+
+template <int Window>
+void transform_window(const WinogradPoints& g, const float* taps, float* out, const int64_t* planes,
+                      int lanes) {
+  alignas(64) TransformLanes window[Window * Window], columns[kMaxWinogradSize * Window], sums;
+  for (int i = 0; i < Window * Window; ++i)
+    for (int lane = 0; lane < kTransformLanes; ++lane)
+      window[i][lane] = static_cast<double>(taps[i * kTransformLanes + lane]);
+  for (int i = 0; i < g.size; ++i)
+    for (int j = 0; j < Window; ++j)
+      transform_taps<Window>(g.rows[i], window + j * Window, columns[i * Window + j]);
+  for (int i = 0; i < g.size; ++i)
+    for (int j = 0; j < g.size; ++j) {
+      const int64_t plane = planes[i * g.size + j];
+      if (plane < 0) continue;
+      transform_taps<Window>(g.rows[j], columns + i * Window, sums);
+      float* const to = out + plane;
+      if (lanes == kTransformLanes) {
+        for (int lane = 0; lane < kTransformLanes; ++lane)
+          to[lane] = static_cast<float>(sums[lane]);
+      } else {
+        for (int lane = 0; lane < lanes; ++lane) to[lane] = static_cast<float>(sums[lane]);
+      }
+    }
+}
+
+void transform_winograd(const WinogradPoints& g, const float* taps, float* out,
+                        const int64_t* planes, int lanes) {
+  if (g.window == 3)
+    transform_window<3>(g, taps, out, planes, lanes);
+  else
+    transform_window<5>(g, taps, out, planes, lanes);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
