@@ -205,11 +205,28 @@ int32_t RefitterView::getMaxThreads() const noexcept {
   return thread_count();
 }
 
+std::vector<uint8_t> RefitterView::are_new() const {
+  std::vector<uint8_t> result(given_.size());
+  parallel_for(static_cast<int64_t>(given_.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      if (!given_[i]) continue;
+      const Tensor& current = weights_[i].current;
+      const bool can_compare =
+          given_[i]->location == nvinfer1::TensorLocation::kHOST && current.data() != nullptr;
+      result[i] = !can_compare
+                  || std::memcmp(given_[i]->weights.values, current.data(), current.bytes()) != 0;
+    }
+  });
+  return result;
+}
+
+// Of those that are others than before: layers whose weights stay keep their packed forms.
 std::vector<std::optional<Tensor>> RefitterView::copies() const {
   const Device& device = engine().engine().device();
+  const std::vector<uint8_t> is_new = are_new();
   std::vector<std::optional<Tensor>> result(given_.size());
   for (size_t i = 0; i < given_.size(); ++i) {
-    if (!given_[i]) continue;
+    if (!is_new[i]) continue;
     const auto& [weights, location, copy] = *given_[i];
     if (copy) {
       result[i] = *copy;
@@ -219,7 +236,7 @@ std::vector<std::optional<Tensor>> RefitterView::copies() const {
     if (location == nvinfer1::TensorLocation::kDEVICE)
       device.copy_out(taken.mutable_data<void>(), weights.values, taken.bytes(), nullptr);
     else
-      std::memcpy(taken.mutable_data<void>(), weights.values, taken.bytes());
+      copy_in_parallel(taken.mutable_data<void>(), weights.values, taken.bytes());
     result[i] = std::move(taken);
   }
   return result;
@@ -242,6 +259,7 @@ void RefitterView::validate(const std::vector<std::optional<Tensor>>& given) con
 }
 
 void RefitterView::refit() {
+  const MemoryCache::Scope scope(memory_);
   const auto given = copies();
   if (validates_) validate(given);
   engine().refit(given);

@@ -11,6 +11,7 @@
 #include "api/engine.h"
 #include "api/guard.h"
 #include "api/live.h"
+#include "base/memory_cache.h"
 #include "builder/refit.h"
 
 namespace tenon {
@@ -78,6 +79,8 @@ class RefitterView final : public nvinfer1::IRefitter,
   void check(size_t index, const nvinfer1::Weights& weights, const std::string& what) const;
   void give_named(const char* name, const nvinfer1::Weights& weights,
                   nvinfer1::TensorLocation location);
+  /// Whether weights were given, and are not known to be the current ones; one for each.
+  std::vector<uint8_t> are_new() const;
   std::vector<std::optional<Tensor>> copies() const;
   void validate(const std::vector<std::optional<Tensor>>& given) const;
   void refit();
@@ -94,6 +97,8 @@ class RefitterView final : public nvinfer1::IRefitter,
   std::vector<std::optional<Given>> given_;  // one for each
   std::multimap<std::string, size_t> by_name_;
   bool validates_ = true;
+  /// Of the weights that refits have replaced.
+  MemoryCache memory_;
 };
 
 }  // namespace tenon

@@ -29,6 +29,8 @@ struct TensorSpec {
   Shape shape;          // at the profile's optimum
   bool present = true;  // false: an optional input that was left out
   Shape upper = {};     // outputs with data-dependent extents: what bounds them, -1 for nothing
+
+  friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
 /// Of results, as parts of the range of the exact ones.

@@ -7,6 +7,8 @@
 
 #include "base/function_ref.h"
 #include "plan/kernel_error.h"
+#include "plan/load_steps.h"
+#include "plan/packed_from.h"
 #include "plan/time_kernel.h"
 #include "plan/timing_cache.h"
 #include "plan/trial_run.h"
@@ -93,6 +95,23 @@ void log_entry(const TimingKey& key, const std::vector<TimedKernel>& kernels,
   log.verbose("Writing the best tactic ({:#x}) to cache", best);
 }
 
+/// One that was loaded, and stores what it was loaded from.
+class PackedKernel final : public Kernel {
+ public:
+  PackedKernel(std::unique_ptr<Kernel> loaded, StoredKernel stored)
+      : Kernel(*loaded), loaded_(std::move(loaded)) {
+    state = std::move(stored.state);
+    packed = std::move(stored.packed);
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return loaded_->prepare(inputs, outputs);
+  }
+
+ private:
+  std::unique_ptr<Kernel> loaded_;
+};
+
 /// The choice of one layer's kernel.
 class Search {
  public:
@@ -108,14 +127,18 @@ class Search {
 
   // The kernel that the layer has in the options' plan; null for none that accepts it now.
   std::unique_ptr<Kernel> by_plan() {
-    const auto name = options_.kernels->take(name_, request_.op.name());
-    if (!name) return nullptr;
-    Choice choice = choose(target_, request_, index_of(list_, name->kernel));
-    if (choice.kernel == nullptr || choice.kernel->name != name->kernel) return nullptr;
-    if (choice.kernel->variant == name->variant) return std::move(choice.kernel);
+    const auto found = options_.kernels->take(name_, request_.op.name());
+    if (!found) return nullptr;
+    const PlanStep& step = *found->step;
+    if (step.packed_from != nullptr && step.packed_from->is(request_)
+        && step.attributes == fields_of(request_.op))
+      return as_packed(*found->plan, step);
+    Choice choice = choose(target_, request_, index_of(list_, step.kernel));
+    if (choice.kernel == nullptr || choice.kernel->name != step.kernel) return nullptr;
+    if (choice.kernel->variant == step.variant) return std::move(choice.kernel);
     for (auto& variant : choice.kernel->variants()) {
       complete(*variant, request_);
-      if (variant->variant == name->variant) return std::move(variant);
+      if (variant->variant == step.variant) return std::move(variant);
     }
     return nullptr;
   }
@@ -181,6 +204,23 @@ class Search {
   }
 
  private:
+  // The step's kernel with the constants that it packed, as when the plan is loaded.
+  std::unique_ptr<Kernel> as_packed(const Plan& plan, const PlanStep& step) const {
+    std::vector<TensorSpec> inputs(request_.inputs.begin(), request_.inputs.end());
+    std::vector<TensorSpec> outputs(request_.outputs.begin(), request_.outputs.end());
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inputs[i].layout = step.packed_from->input_layouts()[i];
+    for (size_t i = 0; i < outputs.size(); ++i)
+      outputs[i].layout = step.packed_from->output_layouts()[i];
+    const std::vector<const Tensor*> constants(inputs.size(), nullptr);
+    StoredKernel stored = stored_kernel(plan, step);
+    auto loaded = load_kernel(target_, step.kernel,
+                              {request_.op, inputs, outputs, constants, request_.tf32}, stored);
+    auto kernel = std::make_unique<PackedKernel>(std::move(loaded), std::move(stored));
+    kernel->variant = step.variant;
+    return kernel;
+  }
+
   // Measures the kernel's error on the layer's weights; says what is wrong with it, "" for nothing.
   std::string inexactness_of(Kernel& kernel) const {
     std::optional<MeasuredError> measured;

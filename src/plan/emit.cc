@@ -9,6 +9,7 @@
 #include "ops/shuffle.h"
 #include "plan/choose_kernel.h"
 #include "plan/io_format.h"
+#include "plan/packed_from.h"
 
 namespace tenon {
 namespace {
@@ -241,7 +242,12 @@ void emit(PlanBuilder& builder, const Node& node) {
   if (kernel->aliased_input >= 0)
     alias(builder, static_cast<size_t>(kernel->aliased_input), in, out[0], *node.outputs[0]);
   note_plugin(builder, node);
+  std::shared_ptr<const PackedFrom> packed_from;
+  if (builder.options.refit != RefitScope::kNone && !node.op->is_plugin())
+    packed_from = std::make_shared<const PackedFrom>(request, *kernel);
   builder.add_step(&node, *node.op, node.name, std::move(kernel), std::move(in), std::move(out));
+  PlanStep& step = builder.plan.steps.back();
+  if (!step.packed.empty()) step.packed_from = std::move(packed_from);
 }
 
 }  // namespace tenon

@@ -190,6 +190,12 @@ std::unique_ptr<Kernel> kernel_of(const Plan& plan, const Target& target, const 
 
 }  // namespace
 
+StoredKernel stored_kernel(const Plan& plan, const PlanStep& step) {
+  StoredKernel stored{step.state, {}};
+  for (int32_t w : step.packed) stored.packed.push_back(plan.weights[static_cast<size_t>(w)]);
+  return stored;
+}
+
 std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool is_body) {
   require(plan.target == target.name(),
           "the plan is for the target '{}'; this build runs '{}': build the plan again here",
@@ -227,13 +233,12 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
         steps.push_back(std::move(loaded));
         return;
       }
-      StoredKernel stored{step.state, {}};
-      for (int32_t w : step.packed) stored.packed.push_back(plan.weights[static_cast<size_t>(w)]);
       const auto inputs = specs_of(plan, step.inputs, shapes);
       const auto outputs = specs_of(plan, step.outputs, shapes);
       const std::vector<const Tensor*> constants(inputs.size(), nullptr);
-      loaded.kernel = kernel_of(plan, target, step,
-                                {*loaded.op, inputs, outputs, constants, plan.tf32}, stored);
+      loaded.kernel =
+          kernel_of(plan, target, step, {*loaded.op, inputs, outputs, constants, plan.tf32},
+                    stored_kernel(plan, step));
       require(loaded.kernel->input_layouts.size() == inputs.size()
                   && loaded.kernel->output_layouts.size() == outputs.size()
                   && loaded.kernel->input_is_packed.size() == inputs.size(),

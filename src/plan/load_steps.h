@@ -46,6 +46,9 @@ void check_step(const Plan& plan, const PlanStep& step, const Op& op, const Plan
 /// "built for …, and here is …: …": what a plan of another machine is told, and what to do.
 std::string built_elsewhere(const Plan& plan, const Target& target);
 
+/// What the step's kernel stored.
+StoredKernel stored_kernel(const Plan& plan, const PlanStep& step);
+
 /// Makes the kernels that the plan names, in step order. Throws, naming the layer, when the plan is
 /// for another target, an op or kernel is unknown, or a plugin is missing.
 /// @param is_body the plan is of a body: its profile is a guess, which nothing is checked by.

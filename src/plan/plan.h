@@ -41,6 +41,7 @@ struct PlanTensor {
   int32_t weight = -1;  // kWeight: index into Plan::weights
 };
 
+class PackedFrom;
 struct Plan;
 
 struct PlanStep {
@@ -55,6 +56,8 @@ struct PlanStep {
   float largest_error = -1, rms_error = -1;
   FieldList state;
   std::vector<int32_t> packed;  // indices into Plan::weights
+  /// Null where that is not known: of plans that cannot be refitted, and of those from files.
+  std::shared_ptr<const PackedFrom> packed_from;
   std::vector<int32_t> inputs;  // indices into Plan::tensors, -1 for one left out
   std::vector<int32_t> outputs;
   std::vector<Plan> bodies;  // of a loop or conditional: without a kernel of its own

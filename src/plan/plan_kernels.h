@@ -15,21 +15,22 @@ namespace tenon {
 /// Each layer is taken once.
 class PlanKernels {
  public:
-  struct Name {
-    std::string kernel, variant;
+  struct Entry {
+    const Plan* plan;      // or the body
+    const PlanStep* step;  // of it
   };
 
-  /// Also those of bodies.
+  /// Also those of bodies. The plan must outlive it.
   explicit PlanKernels(const Plan& plan);
 
-  /// The kernel of the layer, by its name and operator; nothing when the plan has no such layer
-  /// left. Layers of one name and operator are taken in the plan's order.
-  std::optional<Name> take(const std::string& layer, std::string_view op);
+  /// The step of the layer, by its name and operator; nothing when the plan has no such layer left.
+  /// Layers of one name and operator are taken in the plan's order.
+  std::optional<Entry> take(const std::string& layer, std::string_view op);
 
  private:
   void add(const Plan& plan);
 
-  std::map<std::pair<std::string, std::string>, std::deque<Name>> names_;
+  std::map<std::pair<std::string, std::string>, std::deque<Entry>> entries_;
 };
 
 }  // namespace tenon

@@ -23,12 +23,14 @@ TEST(PlanKernels, AreTakenOnceByNameAndOperatorInThePlansOrder) {
   PlanKernels kernels(plan);
   const auto first = kernels.take("a", "Convolution");
   ASSERT_TRUE(first.has_value());
-  EXPECT_EQ(first->kernel, "winograd");
-  EXPECT_EQ(first->variant, "6x6");
-  EXPECT_EQ(kernels.take("a", "Convolution")->kernel, "direct");
+  EXPECT_EQ(first->step->kernel, "winograd");
+  EXPECT_EQ(first->step->variant, "6x6");
+  EXPECT_EQ(kernels.take("a", "Convolution")->step->kernel, "direct");
   EXPECT_FALSE(kernels.take("a", "Convolution").has_value());
-  EXPECT_EQ(kernels.take("a", "Reorder")->kernel, "copy");
-  EXPECT_EQ(kernels.take("inner", "Softmax")->kernel, "vectors") << "of a body";
+  EXPECT_EQ(kernels.take("a", "Reorder")->step->kernel, "copy");
+  const auto inner = kernels.take("inner", "Softmax");
+  EXPECT_EQ(inner->step->kernel, "vectors") << "of a body";
+  EXPECT_EQ(inner->plan, &plan.steps.back().bodies[0]);
   EXPECT_FALSE(kernels.take("b", "Convolution").has_value());
 }
 
