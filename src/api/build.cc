@@ -12,6 +12,7 @@
 #include "network/clone.h"
 #include "ops/cast.h"
 #include "ops/dequantize.h"
+#include "ops/quantize.h"
 #include "optimize/debug_layers.h"
 #include "optimize/explicit_batch.h"
 
@@ -183,14 +184,17 @@ ProfileRequest batch_profile(const Network& network, int32_t max_batch) {
 }
 
 // The scale of quantized values within the tensor's dynamic range.
-Tensor scale_of(const nvinfer1::ITensor& tensor, DataType read_as) {
+// @param type that layers have it in.
+Tensor scale_of(const nvinfer1::ITensor& tensor, DataType type) {
   const float largest =
       std::max(std::abs(tensor.getDynamicRangeMin()), std::abs(tensor.getDynamicRangeMax()));
+  const bool is_input = tensor.isNetworkInput();
   require(
       tensor.dynamicRangeIsSet() && largest > 0,
-      "input '{}' is int8, and layers read it as {}: call ITensor::setDynamicRange with a range "
-      "that is not empty, or read it by a Dequantize layer",
-      tensor.getName(), name_of(read_as));
+      "{} '{}' is int8, and layers {} it as {}: call ITensor::setDynamicRange with a range that is "
+      "not empty, or {} it by a {} layer",
+      is_input ? "input" : "output", tensor.getName(), is_input ? "read" : "make", name_of(type),
+      is_input ? "read" : "make", is_input ? "Dequantize" : "Quantize");
   constexpr float kLargestInt8 = 127;
   Tensor scale(DataType::kFLOAT, {});
   *scale.mutable_data<float>() = largest / kLargestInt8;
@@ -228,6 +232,35 @@ void convert_inputs(Network& network, const NetworkDefinition& definition) {
   network.touch();
 }
 
+// Floats that the caller wants as int8 are quantized by their dynamic ranges. Other types are cast,
+// where the outputs are bound.
+void quantize_outputs(Network& network, const NetworkDefinition& definition) {
+  std::vector<Value*> outputs = network.outputs();
+  const auto is_int8 = [](const Value* v) {
+    return v->requested_type == DataType::kINT8 && v->producer != nullptr;
+  };
+  if (std::none_of(outputs.begin(), outputs.end(), is_int8)) return;
+  network.infer();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Value* const made = outputs[i];
+    if (!is_int8(made) || !is_float(made->type)) continue;
+    Value* view = definition.network().outputs()[i];
+    Value& scale = network.add_weight(scale_of(definition.tensor_view(*view), made->type),
+                                      fmt::format("scale of {}", made->name));
+    Node& node = network.add_node(std::make_unique<Quantize>(), {made, &scale},
+                                  fmt::format("{} to {}", made->name, name_of(DataType::kINT8)));
+    Value& bound = *node.outputs[0];
+    bound.allowed_formats = made->allowed_formats;
+    made->requested_type.reset();
+    bound.name =
+        std::exchange(made->name, fmt::format("{} in {}", made->name, name_of(made->type)));
+    outputs[i] = &bound;
+  }
+  for (Value* v : std::vector<Value*>(network.outputs())) network.unmark_output(*v);
+  for (Value* v : outputs) network.mark_output(*v);
+  network.touch();
+}
+
 }  // namespace
 
 void check_supported(const NetworkDefinition& definition, const BuilderSettings& settings,
@@ -259,12 +292,14 @@ std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int3
   add_debug_layers(*network);
   if (!definition.hasImplicitBatchDimension()) {
     convert_inputs(*network, definition);
+    quantize_outputs(*network, definition);
     return network;
   }
   for (const auto& node : definition.network().nodes())
     for (Value* output : node->outputs) definition.infer(*output);
   make_batch_explicit(*network, max_batch);
   convert_inputs(*network, definition);
+  quantize_outputs(*network, definition);
   return network;
 }
 

@@ -90,6 +90,64 @@ TEST(Precisions, Int8InputsOfANetworkOfFloatsNeedARange) {
   }
 }
 
+// The scale is the larger end of the dynamic range / 127; results are rounded to even and
+// saturated.
+TEST(Precisions, OutputsMayBeInt8OfANetworkOfFloats) {
+  for (const bool has_flag : {false, true}) {
+    Session s;
+    if (has_flag) s.config->setFlag(BuilderFlag::kINT8);
+    ITensor& x = s.input("x", {5});
+    ITensor& y = *s.network->addElementWise(x, x, ElementWiseOperation::kSUM)->getOutput(0);
+    y.setName("y");
+    y.setType(DataType::kINT8);
+    EXPECT_TRUE(y.setDynamicRange(-254, 127));  // steps of 2
+    s.network->markOutput(*s.network->addUnary(y, UnaryOperation::kNEG)->getOutput(0));
+    s.network->markOutput(y);
+    EXPECT_EQ(y.getType(), DataType::kINT8);
+    const auto engine = s.engine();
+    ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+    EXPECT_EQ(engine->getTensorDataType("y"), DataType::kINT8);
+    EXPECT_STREQ(engine->getIOTensorName(2), "y") << "outputs keep their order";
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    const Floats numbers{-3, 2.5f, 0.5f, 1000, -1000};
+    Floats negative(5);
+    std::vector<int8_t> quantized(5);
+    void* bindings[] = {const_cast<float*>(numbers.data()), negative.data(), quantized.data()};
+    ASSERT_TRUE(context->executeV2(bindings));
+    EXPECT_EQ(quantized, (std::vector<int8_t>{-3, 2, 0, 127, -128}));
+    EXPECT_EQ(negative, (Floats{6, -5, -1, -2000, 2000}));
+  }
+}
+
+TEST(Precisions, Int8OutputsOfANetworkOfFloatsNeedARange) {
+  Session s;
+  ITensor& y = *s.network->addActivation(s.input("x", {3}), ActivationType::kRELU)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  y.setType(DataType::kINT8);
+  EXPECT_EQ(s.build(), nullptr);
+  EXPECT_THAT(s.logger.take_errors(),
+              HasSubstr("output 'y' is int8, and layers make it as float32: "
+                        "call ITensor::setDynamicRange"));
+}
+
+TEST(Precisions, Int8OutputsOfQuantizeLayersNeedNoRange) {
+  Session s;
+  ITensor& x = s.input("x", {3});
+  ITensor& y = *s.network->addQuantize(x, constant(s, {}, {0.5f}), DataType::kINT8)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  y.setType(DataType::kINT8);
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  const Floats numbers{-1.5f, 0.2f, 100};
+  std::vector<int8_t> quantized(3);
+  void* bindings[] = {const_cast<float*>(numbers.data()), quantized.data()};
+  ASSERT_TRUE(context->executeV2(bindings));
+  EXPECT_EQ(quantized, (std::vector<int8_t>{-3, 0, 127}));
+}
+
 TEST(Precisions, Int8InputsThatLayersReadAsSuchNeedNoRange) {
   Session s;
   ITensor& x = s.input("x", {3});
