@@ -29,7 +29,6 @@ struct BuilderSettings {
   bool tf32_was_set = false;
   std::unordered_map<const nvinfer1::ILayer*, nvinfer1::DeviceType> devices;
   nvinfer1::DeviceType default_device = nvinfer1::DeviceType::kGPU;
-  int32_t dla_core = -1;
   cudaStream_t profile_stream = nullptr;
   std::vector<std::shared_ptr<const ProfileData>> profiles;
   const nvinfer1::IOptimizationProfile* calibration_profile = nullptr;
@@ -106,8 +105,8 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
   }
   void resetDeviceType(const nvinfer1::ILayer* layer) noexcept override { s_.devices.erase(layer); }
   bool canRunOnDLA(const nvinfer1::ILayer*) const noexcept override { return false; }
-  void setDLACore(int32_t dlaCore) noexcept override { s_.dla_core = dlaCore; }
-  int32_t getDLACore() const noexcept override { return s_.dla_core; }
+  void setDLACore(int32_t dlaCore) noexcept override { ignore_dla_core(dlaCore, reporter_); }
+  int32_t getDLACore() const noexcept override { return -1; }
   void setDefaultDeviceType(nvinfer1::DeviceType deviceType) noexcept override {
     set(s_.default_device, deviceType);
   }

@@ -52,8 +52,6 @@ TEST(BuilderConfig, SettingsAreKept) {
   EXPECT_EQ(c.getL2LimitForTiling(), 100);
   c.setEngineCapability(EngineCapability::kSAFETY);
   EXPECT_EQ(c.getEngineCapability(), EngineCapability::kSAFETY);
-  c.setDLACore(1);
-  EXPECT_EQ(c.getDLACore(), 1);
   const char* plugins[] = {"a.so", "b.so"};
   c.setPluginsToSerialize(plugins, 2);
   EXPECT_EQ(c.getNbPluginsToSerialize(), 2);
@@ -77,6 +75,23 @@ TEST(BuilderConfig, MemoryPoolsHaveTensorRTsLimits) {
   EXPECT_EQ(mebibytes(MemoryPoolType::kDLA_LOCAL_DRAM), 1024u);
   EXPECT_EQ(mebibytes(MemoryPoolType::kDLA_GLOBAL_DRAM), 512u);
   EXPECT_EQ(mebibytes(MemoryPoolType::kTACTIC_DRAM), mebibytes(MemoryPoolType::kWORKSPACE));
+}
+
+// NvInfer.h: setDLACore() does nothing where getNbDLACores() is 0.
+TEST(BuilderConfig, CoresOfADlaThatIsNotThereAreNotChosen) {
+  Session s;
+  s.logger.take_warnings();
+  ASSERT_EQ(s.builder->getNbDLACores(), 0);
+  s.config->setDLACore(-1);
+  EXPECT_EQ(s.logger.take_warnings(), "");
+  s.config->setDLACore(1);
+  EXPECT_EQ(s.config->getDLACore(), -1);
+  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("there is no DLA, and core 1 is not chosen"));
+  ASSERT_EQ(s.runtime->getNbDLACores(), 0);
+  s.runtime->setDLACore(0);
+  EXPECT_EQ(s.runtime->getDLACore(), -1);
+  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("core 0"));
+  EXPECT_EQ(s.logger.take_errors(), "");
 }
 
 TEST(BuilderConfig, NonsenseIsRefused) {

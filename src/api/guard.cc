@@ -71,4 +71,11 @@ void Reporter::report_current(const char* where) const noexcept {
   }
 }
 
+void ignore_dla_core(int32_t core, const Reporter& reporter) noexcept {
+  reporter.run([&] {
+    if (core != -1)
+      reporter.log().warning("setDLACore: there is no DLA, and core {} is not chosen", core);
+  });
+}
+
 }  // namespace tenon

@@ -62,6 +62,9 @@ class Reporter {
   nvinfer1::IErrorRecorder* recorder_ = nullptr;
 };
 
+/// What setDLACore() does on a machine without DLA.
+void ignore_dla_core(int32_t core, const Reporter& reporter) noexcept;
+
 /// Throws "not supported yet"; the guard puts the function's name in front.
 [[noreturn]] inline void not_supported() {
   fail(ErrorCode::kUNSUPPORTED_STATE, "not supported yet");

@@ -23,8 +23,8 @@ class RuntimeView final : public nvinfer1::IRuntime,
   nvinfer1::ICudaEngine* deserializeCudaEngine(const void* blob, size_t size) noexcept override;
   nvinfer1::ICudaEngine* deserializeCudaEngine(
       nvinfer1::IStreamReader& streamReader) noexcept override;
-  void setDLACore(int32_t dlaCore) noexcept override { dla_core_ = dlaCore; }
-  int32_t getDLACore() const noexcept override { return dla_core_; }
+  void setDLACore(int32_t dlaCore) noexcept override { ignore_dla_core(dlaCore, reporter_); }
+  int32_t getDLACore() const noexcept override { return -1; }
   int32_t getNbDLACores() const noexcept override { return 0; }
   void setGpuAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override {
     allocator_ = allocator;
@@ -64,7 +64,6 @@ class RuntimeView final : public nvinfer1::IRuntime,
   Reporter reporter_;
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
   HostCode host_code_;
-  int32_t dla_core_ = -1;
 };
 
 }  // namespace tenon
