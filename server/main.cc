@@ -13,6 +13,7 @@
 #include "http/http_server.h"
 #include "http/metrics.h"
 #include "http/rest_routes.h"
+#include "http/status.h"
 #include "model/repository.h"
 
 namespace tenon::server {
@@ -25,7 +26,8 @@ struct Options {
   std::vector<std::string> folders;
   std::string http_address = "0.0.0.0", grpc_address = "0.0.0.0", metrics_address;
   uint16_t http_port = 8000, grpc_port = 8001, metrics_port = 8002;
-  bool allow_http = true, allow_grpc = true, allow_metrics = true;
+  bool allow_http = true, allow_grpc = true, allow_metrics = true, allow_status_page = true;
+  bool asks_status = false;
   std::string control = "none", cache, token_file;
   TlsFiles http_tls, grpc_tls;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
@@ -50,8 +52,9 @@ void add_tls(CLI::App& app, const std::string& protocol, TlsFiles& files) {
 void Options::add_to(CLI::App& app) {
   app.add_option("--model-repository,--model-store,--model_dir,folder", folders,
                  "Folder of models: NAME/VERSION/model.plan or model.onnx, or NAME.plan or "
-                 "NAME.onnx; several are possible")
-      ->required();
+                 "NAME.onnx; several are possible");
+  app.add_flag("--status", asks_status,
+               "Print what the server at --metrics-address and --metrics-port does, and end");
   app.add_option("--http-address", http_address, "IP address, or unix:PATH");
   app.add_option("--http-port,--http_port", http_port, "0 for any that is free");
   app.add_option("--allow-http", allow_http);
@@ -66,6 +69,7 @@ void Options::add_to(CLI::App& app) {
   add_tls(app, "http", http_tls);
   add_tls(app, "grpc", grpc_tls);
   app.add_option("--allow-metrics", allow_metrics);
+  app.add_option("--allow-status-page", allow_status_page, "A page for browsers at / of HTTP");
   app.add_option("--metrics-address", metrics_address, "That of HTTP, if it is not given");
   app.add_option("--metrics-port", metrics_port);
   app.add_option("--model-control-mode", control,
@@ -196,6 +200,7 @@ std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& 
 }
 
 void serve(const Options& options) {
+  if (options.folders.empty()) throw Error{"--model-repository: expected a folder of models"};
   // Threads take the mask of the one that starts them.
   sigset_t signals;
   sigemptyset(&signals);
@@ -218,7 +223,8 @@ void serve(const Options& options) {
   if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
   of_models.log = log;
   Repository models(of_models);
-  RestRoutes routes(models, {options.control == "explicit", {}, shared.memory});
+  RestRoutes routes(
+      models, {options.control == "explicit", {}, shared.memory, options.allow_status_page});
 
   // They listen before models are loaded, so that probes see that the server lives.
   const auto http = options.allow_http ? start_http(options, routes, shared) : nullptr;
@@ -247,6 +253,12 @@ void serve(const Options& options) {
   value_of(started);
 }
 
+void print_status(const Options& options) {
+  const std::string metrics =
+      value_of(fetch_metrics(options.metrics_address, options.metrics_port));
+  std::fputs(status_table(metrics).c_str(), stdout);
+}
+
 }  // namespace
 }  // namespace tenon::server
 
@@ -258,7 +270,10 @@ int main(int count, char** words) {
   options.add_to(app);
   CLI11_PARSE(app, count, words);
   try {
-    tenon::server::serve(options);
+    if (options.asks_status)
+      tenon::server::print_status(options);
+    else
+      tenon::server::serve(options);
     return 0;
   } catch (const tenon::server::Error& error) {
     std::fprintf(stderr, "tenon-server: %s\n", error.text.c_str());

@@ -91,6 +91,22 @@ std::string triton_text(const std::vector<std::shared_ptr<Model>>& models,
   return prometheus::TextSerializer().Serialize(families);
 }
 
+// What is in the repository, also what could not be loaded.
+std::string state_text(const Models& models) {
+  MetricFamily family;
+  family.name = "tenon_model_state";
+  family.help = "1, with the state of the version of a model as a label";
+  family.type = MetricType::Gauge;
+  for (const ModelStatus& status : models.index()) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = {{"model", status.name},
+                    {"version", status.version},
+                    {"state", name_of(status.state)}};
+    metric.gauge.value = 1;
+  }
+  return prometheus::TextSerializer().Serialize({family});
+}
+
 }  // namespace
 
 RestResponse metrics_response(const Models& models, const RestRequest& request) {
@@ -101,7 +117,8 @@ RestResponse metrics_response(const Models& models, const RestRequest& request) 
   for (const auto& model : loaded) statistics.push_back(model->statistics());
   RestResponse response;
   response.content_type = "text/plain; version=0.0.4";
-  response.text = serve::prometheus_text(statistics) + triton_text(loaded, kRows);
+  response.text =
+      state_text(models) + serve::prometheus_text(statistics) + triton_text(loaded, kRows);
   auto cached = loaded;
   std::erase_if(cached, [](const auto& model) { return !model->cache_statistics(); });
   if (!cached.empty()) response.text += triton_text(cached, kCacheRows);

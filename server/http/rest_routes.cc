@@ -11,6 +11,7 @@
 #include "shared_memory_routes.h"
 #include "short_text.h"
 #include "statistics_json.h"
+#include "status_page.h"
 
 namespace tenon::server {
 namespace {
@@ -222,6 +223,8 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
   }
   if (request.method != "GET" && request.method != "HEAD")
     return error_response(405, "expected GET, found " + printable(request.method));
+  if (options_.has_status_page)
+    if (auto page = status_page_response(models_, request)) return *std::move(page);
   if (path.size() == 1 && path[0] == "v2")
     return json_response(server_json(options_.memory != nullptr));
   if (path.size() == 3 && path[0] == "v2" && path[1] == "health") {

@@ -171,6 +171,31 @@ class ServeModels(CliTest):
         self.assertIn('nv_cache_num_hits_per_model{model="twice",version="1"} 6', metrics)
         self.assertIn('nv_cache_num_misses_per_model{model="twice",version="1"} 2', metrics)
 
+    def test_status_is_printed(self):
+        self.write_sums()
+        (self.folder / "models/broken.onnx").write_bytes(b"no model")
+        self.start()
+        status = ["serve", "--status", f"--metrics-port={self.metrics_port}", "--metrics-address=127.0.0.1"]
+        lines = [line.split() for line in self.succeed(*status).splitlines()]
+        self.assertEqual(lines[0][:5], ["model", "version", "state", "answered", "failed"])
+        self.assertEqual(lines[1][:3], ["broken", "1", "UNAVAILABLE"])
+        self.assertEqual(lines[2][:5], ["sums", "1", "READY", "0", "0"])
+        self.server.kill()
+        self.server.wait()
+        self.refuse(*status, names=[f"127.0.0.1:{self.metrics_port}: "])
+
+    def test_the_page_can_be_turned_off(self):
+        self.write_sums()
+        self.start()
+        status, page = self.ask("/")
+        self.assertEqual(status, 200)
+        self.assertIn(b"<!DOCTYPE html>", page)
+        self.assertIn(b"tenon_model_state", self.ask("/metrics")[1])
+        self.server.kill()
+        self.start("--allow-status-page=false")
+        self.assertEqual(self.ask("/")[0], 404)
+        self.assertEqual(self.ask("/metrics")[0], 404)
+
     def test_a_cache_needs_a_size(self):
         for text in ("redis,host=x", "local,size=", "local,size=-5", "local,size=9MB"):
             result = subprocess.run([TENON, "serve", self.folder, f"--cache-config={text}"], capture_output=True, text=True)
