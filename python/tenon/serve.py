@@ -66,7 +66,7 @@ class Pipeline:
                                        max_batch on a GPU, where kernels are prepared for each size anew
       max_wait=0.005, adaptive=True    seconds that a batch waits for more; adaptive: only while it pays
       max_prepared                     jobs that are pre-processed ahead: twice a batch for each instance
-      preprocess_workers=1, postprocess_workers=1
+      preprocess_workers=1, postprocess_workers=1   threads of the stages; 0: the threads that submit, and those of engines
       batch_key                        a function of what `preprocess` made, whose value jobs of one batch share: the shapes of
                                        their arrays by default
       ordered=False                    answers come in the order of submission

@@ -23,8 +23,8 @@ PipelineOptions checked_options(PipelineOptions options, size_t instances) {
   for (const auto& [name, workers] :
        {std::pair{"preprocess_workers", options.preprocess_workers},
         std::pair{"postprocess_workers", options.postprocess_workers}})
-    if (workers < 1 || workers > 1024)
-      refuse(std::string(name) + " must be 1 to 1024, found " + std::to_string(workers));
+    if (workers < 0 || workers > 1024)
+      refuse(std::string(name) + " must be 0 to 1024, found " + std::to_string(workers));
   for (const size_t size : options.preferred_batches)
     if (size == 0 || size > options.max_batch)
       refuse("preferred batch " + std::to_string(size) + " is not within 1 and max_batch "

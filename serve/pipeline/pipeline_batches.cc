@@ -12,6 +12,8 @@ void PipelineCore::State::run(size_t instance, int track, std::vector<PipelineJo
   const Inside here(this);
   Lock lock(mutex);
   while (true) {
+    // What those who committed had to leave, as enough was prepared.
+    if (options.preprocess_workers == 0) preprocess(lock, track);
     Time look_again;
     schedule.take_batch(batch, Clock::now(), look_again);
     if (batch.empty()) {
@@ -28,6 +30,7 @@ void PipelineCore::State::run(size_t instance, int track, std::vector<PipelineJo
     release(lock);
     run_batch(instance, batch, track);
     lock.lock();
+    if (options.postprocess_workers == 0) postprocess(lock, track);
     hand_out(lock);
     if (instances[instance].run == nullptr) return release(lock);  // it died
   }

@@ -30,8 +30,9 @@ void PipelineCore::State::record(Stage stage, int track, Time begin, Time end,
 // it says so again when it has taken its part.
 PipelineCore::State::Wakes PipelineCore::State::wakes() {
   const auto next = schedule.next_deadline();
-  return {schedule.has_work_to_preprocess(),
-          schedule.has_work_to_run(),
+  const bool preprocess = schedule.has_work_to_preprocess();
+  return {preprocess,
+          schedule.has_work_to_run() || (preprocess && options.preprocess_workers == 0),
           schedule.has_work_to_postprocess(),
           next && *next < watched,
           schedule.is_empty(),
@@ -99,20 +100,11 @@ void PipelineCore::State::answer(PipelineJob& job) {
   job.answer(std::move(error));
 }
 
-// A worker: takes under the lock, works outside of it, gives back under it.
+// Until there is none to take: takes under the lock, works outside of it, gives back under it.
 template <class Take, class Work, class Give>
-void PipelineCore::State::work_on(std::condition_variable& wanted, const Take& take,
-                                  const Work& work, const Give& give) {
-  const Inside here(this);
-  Lock lock(mutex);
-  while (true) {
-    PipelineJob* const job = take(Clock::now());
-    if (job == nullptr) {
-      if (is_over) return;
-      notify(wakes());
-      wanted.wait(lock);
-      continue;
-    }
+void PipelineCore::State::work_through(Lock& lock, const Take& take, const Work& work,
+                                       const Give& give) {
+  while (PipelineJob* const job = take(Clock::now())) {
     release(lock);
     const auto result = work(*job);
     lock.lock();
@@ -121,9 +113,9 @@ void PipelineCore::State::work_on(std::condition_variable& wanted, const Take& t
   }
 }
 
-void PipelineCore::State::preprocess(int track) {
-  work_on(
-      to_preprocess, [&](Time now) { return schedule.take_to_preprocess(now); },
+void PipelineCore::State::preprocess(Lock& lock, int track) {
+  work_through(
+      lock, [&](Time now) { return schedule.take_to_preprocess(now); },
       [&](PipelineJob& job) {
         const Time begin = Clock::now();
         auto result = job.preprocess(job.context());
@@ -135,9 +127,9 @@ void PipelineCore::State::preprocess(int track) {
       });
 }
 
-void PipelineCore::State::postprocess(int track) {
-  work_on(
-      to_postprocess, [&](Time now) { return schedule.take_to_postprocess(now); },
+void PipelineCore::State::postprocess(Lock& lock, int track) {
+  work_through(
+      lock, [&](Time now) { return schedule.take_to_postprocess(now); },
       [&](PipelineJob& job) {
         const Time begin = Clock::now();
         auto result = job.postprocess(job.context());
@@ -147,6 +139,19 @@ void PipelineCore::State::postprocess(int track) {
       [&](PipelineJob& job, const Result<void>& result, Time now) {
         schedule.postprocessed(job, result, now);
       });
+}
+
+// A worker of a stage.
+void PipelineCore::State::work_on(std::condition_variable& wanted,
+                                  void (State::*stage)(Lock& lock, int track), int track) {
+  const Inside here(this);
+  Lock lock(mutex);
+  while (true) {
+    (this->*stage)(lock, track);
+    if (is_over) return;
+    notify(wakes());
+    wanted.wait(lock);
+  }
 }
 
 void PipelineCore::State::watch_deadlines() {
@@ -190,8 +195,10 @@ void PipelineCore::State::start_threads(const std::shared_ptr<State>& state) {
     state->threads.emplace_back(std::forward<decltype(body)>(body));
   };
   const auto track = [&] { return static_cast<int>(state->tracks.size()); };
+  if (state->options.preprocess_workers == 0) state->tracks.emplace_back("commit");
   for (int i = 0; i < state->options.preprocess_workers; ++i)
-    start("pre-process " + std::to_string(i), [state, at = track()] { state->preprocess(at); });
+    start("pre-process " + std::to_string(i),
+          [state, at = track()] { state->work_on(state->to_preprocess, &State::preprocess, at); });
   for (size_t i = 0; i < state->instances.size(); ++i) {
     std::vector<PipelineJob*> batch;
     batch.reserve(state->options.max_batch);
@@ -200,7 +207,9 @@ void PipelineCore::State::start_threads(const std::shared_ptr<State>& state) {
         [state, i, at = track(), batch = std::move(batch)]() mutable { state->run(i, at, batch); });
   }
   for (int i = 0; i < state->options.postprocess_workers; ++i)
-    start("post-process " + std::to_string(i), [state, at = track()] { state->postprocess(at); });
+    start("post-process " + std::to_string(i), [state, at = track()] {
+      state->work_on(state->to_postprocess, &State::postprocess, at);
+    });
   start("deadlines", [state] { state->watch_deadlines(); });
 }
 
@@ -277,6 +286,10 @@ void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
     state.schedule.refuse(*job, Failure::kRefused, "out of memory", Clock::now());
   }
   state.hand_out(lock);
+  if (state.options.preprocess_workers == 0) {
+    const Inside here(&state);
+    state.preprocess(lock, 0);
+  }
   state.release(lock);
 }
 

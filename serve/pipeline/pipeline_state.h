@@ -29,10 +29,10 @@ struct PipelineCore::State {
   static void cancel(void* pipeline, PipelineJob& job) noexcept;
   static void start_threads(const std::shared_ptr<State>& state);
   void warm_up();
-  void preprocess(int track);
+  void preprocess(Lock& lock, int track);
   void run(size_t instance, int track, std::vector<PipelineJob*>& batch);
   void run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track);
-  void postprocess(int track);
+  void postprocess(Lock& lock, int track);
   void watch_deadlines();
   void admit(PipelineJob& job, Lock& lock);
   void hand_out(Lock& lock);
@@ -47,8 +47,9 @@ struct PipelineCore::State {
   void record(Stage stage, int track, Time begin, Time end, const PipelineJob& job,
               size_t batch = 1);
   template <class Take, class Work, class Give>
-  void work_on(std::condition_variable& wanted, const Take& take, const Work& work,
-               const Give& give);
+  void work_through(Lock& lock, const Take& take, const Work& work, const Give& give);
+  void work_on(std::condition_variable& wanted, void (State::*stage)(Lock& lock, int track),
+               int track);
 
   const PipelineOptions options;
   std::vector<CoreInstance> instances;

@@ -69,15 +69,15 @@ Stages<Frame, int, Prepared, int> stages() {
   return stages;
 }
 
-class Stress : public testing::TestWithParam<std::tuple<WhenFull, bool>> {};
+class Stress : public testing::TestWithParam<std::tuple<WhenFull, bool, int>> {};
 
 TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
-  const auto [when_full, abort] = GetParam();
+  const auto [when_full, abort, workers] = GetParam();
   PipelineOptions options;
   options.max_jobs = 200;
   options.max_batch = kBatch;
   options.when_full = when_full;
-  options.preprocess_workers = options.postprocess_workers = 2;
+  options.preprocess_workers = options.postprocess_workers = workers;
   Frame::reset();
   Prepared::reset();
   StressCounts counts;
@@ -105,7 +105,7 @@ TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
 INSTANTIATE_TEST_SUITE_P(Pipeline, Stress,
                          testing::Combine(testing::Values(WhenFull::kWait, WhenFull::kRefuse,
                                                           WhenFull::kDropOldest),
-                                          testing::Bool()));
+                                          testing::Bool(), testing::Values(0, 2)));
 
 }  // namespace
 }  // namespace tenon::serve

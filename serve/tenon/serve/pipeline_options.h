@@ -48,6 +48,9 @@ struct PipelineOptions {
   /// Admitted jobs are answered in the order of their admission, those that fail or expire too; but
   /// for those that are dropped.
   bool ordered = false;
+  /// Threads of the stages. Without any, jobs are pre-processed by the threads that commit them, or
+  /// else by those of instances, and post-processed by those of instances: for stages that take
+  /// less time than to wake up a thread.
   int preprocess_workers = 1;
   int postprocess_workers = 1;
   size_t trace_spans =

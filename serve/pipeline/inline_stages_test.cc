@@ -1,0 +1,100 @@
+// Stages without threads of their own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "doubling_pipeline.h"
+
+namespace tenon::serve {
+namespace {
+
+PipelineOptions without_workers() {
+  PipelineOptions options;
+  options.preprocess_workers = options.postprocess_workers = 0;
+  return options;
+}
+
+TEST(InlineStages, RunInTheThreadThatCommitsAndInTheInstances) {
+  std::mutex mutex;
+  std::set<std::thread::id> before, in, behind;
+  const auto note = [&](std::set<std::thread::id>& ids) {
+    const std::scoped_lock lock(mutex);
+    ids.insert(std::this_thread::get_id());
+  };
+  IntStages stages = doubling();
+  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
+    note(before);
+    return x + 1;
+  };
+  stages.instances[0].run = [&](std::span<int* const> batch) -> BatchResult<int> {
+    note(in);
+    std::vector<int> made;
+    for (const int* x : batch) made.push_back(2 * *x);
+    return made;
+  };
+  stages.postprocess = [&](int&, int& y, const JobContext&) -> Result<int> {
+    note(behind);
+    return y - 1;
+  };
+  const auto pipeline = start_doubling(without_workers(), std::move(stages));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*pipeline->commit(i).get(), 2 * i + 1);
+  EXPECT_EQ(before, std::set{std::this_thread::get_id()});
+  EXPECT_EQ(in.size(), 1u);
+  EXPECT_EQ(behind, in);
+}
+
+// The instance holds the first job, another is prepared, and the rest cannot be: who commits does
+// not wait, and the instance does it later.
+TEST(InlineStages, WhatCannotBePreparedAtOnceIsPreparedByTheInstance) {
+  Gate gate;
+  IntStages stages = doubling();
+  const auto run = stages.instances[0].run;
+  stages.instances[0].run = [&, run](std::span<int* const> batch) {
+    gate.pass();
+    return run(batch);
+  };
+  PipelineOptions options = without_workers();
+  options.max_prepared = 1;
+  const auto pipeline = start_doubling(options, std::move(stages));
+  std::vector<std::shared_future<Answer<int>>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(pipeline->commit(i));
+  gate.await(1);
+  EXPECT_LT(pipeline->statistics().stage(Stage::kPreprocess).done, 10u);
+  gate.open();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(*answers[static_cast<size_t>(i)].get(), 2 * i + 1);
+  EXPECT_TRUE(pipeline->stop());
+}
+
+// A deadline makes room for the next job, and no one commits any more: the instance prepares it.
+TEST(InlineStages, AJobIsPreparedWhenTheOneBeforeItExpires) {
+  Gate gate;
+  IntStages stages = doubling();
+  const auto run = stages.instances[0].run;
+  std::atomic<int> runs{0};
+  stages.instances[0].run = [&, run](std::span<int* const> batch) {
+    if (runs++ == 0) gate.pass();
+    return run(batch);
+  };
+  PipelineOptions options = without_workers();
+  options.max_prepared = 1;
+  const auto pipeline = start_doubling(options, std::move(stages));
+  auto first = pipeline->commit(1);
+  gate.await(1);
+  JobOptions soon;
+  soon.deadline = Clock::now() + milliseconds(20);
+  auto expires = pipeline->commit(2, soon);
+  auto last = pipeline->commit(3);
+  EXPECT_EQ(expires.get().error().failure, Failure::kExpired);
+  gate.open();
+  EXPECT_EQ(*first.get(), 3);
+  EXPECT_EQ(*last.get(), 7);
+}
+
+}  // namespace
+}  // namespace tenon::serve
