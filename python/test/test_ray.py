@@ -218,19 +218,18 @@ def test_stages_of_the_application():
 
 
 def test_models_of_a_folder(tmp_path):
-    sum_engine().save(tmp_path / "one.plan")
-    for version in ("1", "10", "9"):
-        (tmp_path / "two" / version).mkdir(parents=True)
-        sum_engine().save(tmp_path / "two" / version / "model.plan")
-    (tmp_path / "broken.plan").write_bytes(b"no plan")
-    (tmp_path / "empty").mkdir()
-    (tmp_path.parent / "outside.plan").write_bytes((tmp_path / "one.plan").read_bytes())
-    replica = tenon.ray.Replica(tmp_path)
+    folder, plan = tmp_path / "models", sum_engine().serialize()
+    for path in ("one.plan", *(f"two/{version}/model.plan" for version in ("1", "10", "9")), "empty/1/other.plan",
+                 "../outside.plan", "../outside/1/model.plan", "../5/model.plan"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(plan)
+    (folder / "broken.plan").write_bytes(b"no plan")
+    replica = tenon.ray.Replica(folder)
     body, headers = request(np.ones((1, 3), np.float32), True)
     assert json.loads(ask(replica, "GET", "/v2/models/two").body)["versions"] == ["10"]
     states = {entry["name"]: entry["state"] for entry in json.loads(ask(replica, "GET", "/v2/repository/index").body)}
     assert states == {"broken": "UNLOADED", "one": "UNLOADED", "two": "READY"}
-    for name, status in (("one", 200), ("two", 200), ("broken", 503), ("..%2Foutside", 404), ("one.plan", 404), ("empty", 404),
+    for name, status in (("one", 200), ("two", 200), ("broken", 503), ("..%2Foutside", 404), ("%2E%2E", 404), ("one.plan", 404), ("empty", 404),
                          ("three", 404), ("..", 404), (".", 404), ("", 404), ("%00", 404)):
         response = ask(replica, "POST", f"/v2/models/{name}/infer", body, headers)
         assert response.status == status, (name, response.body)

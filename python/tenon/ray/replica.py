@@ -137,7 +137,7 @@ class ModelFolder:
         for entry in (name, f"{name}.plan", f"{name}.onnx"):
             # A name with a slash or of dots is none.
             path = self._folder / entry
-            found = self._file_of(path) if path.name == entry and path.parent == self._folder else None
+            found = self._file_of(path) if path.name == entry and name.strip(".") else None
             if found and (path.is_dir() or entry != name):
                 return found
         raise RequestError(404, f"there is no model '{name[:100]}'; {self.text()}")
