@@ -6,6 +6,7 @@ The interpreter needs what requirements.txt of this folder lists. TENON is the c
 without it.
 """
 import asyncio
+import io
 import json
 import os
 import pathlib
@@ -218,6 +219,37 @@ class CommandLine(unittest.TestCase):
                 finally:
                     process.kill()
                     process.stderr.close()
+
+    def test_the_example_answers_pictures(self):
+        """Its class is the brightest colour."""
+        from PIL import Image
+
+        with tempfile.TemporaryDirectory() as folder:
+            plan, port = pathlib.Path(folder) / "classifier.plan", free_port()
+            tensors = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 64, 64]),
+                       helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])]
+            nodes = [helper.make_node("GlobalAveragePool", ["x"], ["p"]), helper.make_node("Flatten", ["p"], ["y"])]
+            model = helper.make_model(helper.make_graph(nodes, "g", tensors[:1], tensors[1:]), ir_version=8,
+                                      opset_imports=[helper.make_opsetid("", 17)])
+            tenon.compile(model, shapes={"x": ((1, 3, 64, 64), (8, 3, 64, 64), (8, 3, 64, 64))}).save(plan)
+            process = subprocess.Popen([TENON, "serve", "--ray", str(ROOT / "examples/ray/app.py"), f"--http-port={port}"],
+                                       env={**os.environ, "TENON_PYTHON": sys.executable, "CLASSIFIER_PLAN": str(plan)},
+                                       stderr=subprocess.PIPE, text=True)
+            try:
+                for line in process.stderr:
+                    if line.startswith("tenon serve: ready"):
+                        break
+                for number, colour in enumerate(((250, 10, 20), (0, 200, 50), (30, 60, 90))):
+                    picture = io.BytesIO()
+                    Image.new("RGB", (30, 20), colour).save(picture, "png")
+                    status, _, answer = ask(port, "/", picture.getvalue())
+                    self.assertEqual((status, json.loads(answer)), (200, {"class": number, "score": round(max(colour) / 255, 4)}))
+                self.assertEqual(ask(port, "/", b"no picture")[0], 400)
+            finally:
+                process.send_signal(signal.SIGTERM)
+                process.stderr.read()
+                process.wait(timeout=120)
+                process.stderr.close()
 
     def test_what_is_no_application(self):
         with tempfile.TemporaryDirectory() as folder:
