@@ -41,7 +41,9 @@ class AlgorithmIOInfo final : public nvinfer1::IAlgorithmIOInfo,
   nvinfer1::Dims getStrides() const noexcept override {
     return strides_of(spec_.shape, layout_).dims();
   }
-  int64_t getVectorizedDim() const noexcept override { return channel_block(layout_) > 1 ? 1 : -1; }
+  int64_t getVectorizedDim() const noexcept override {
+    return channel_block(layout_) > 1 ? channel_axis(layout_) : -1;
+  }
   int64_t getComponentsPerElement() const noexcept override { return channel_block(layout_); }
 
  private:

@@ -90,8 +90,9 @@ bool Builder::isNetworkSupported(const nvinfer1::INetworkDefinition& network,
     check_supported(ours, our_settings(config), reporter_.log());
     const auto copy = copy_to_build(ours, max_batch_size);
     copy->infer();
+    const int32_t batch = ours.hasImplicitBatchDimension() ? max_batch_size : 0;
     for (const auto* list : {&copy->inputs(), &copy->outputs()})
-      for (const Value* v : *list) io_layout(*v);  // throws where there is none
+      for (const Value* v : *list) io_layout(*v, batch);  // throws where there is none
   });
 }
 

@@ -259,8 +259,9 @@ int32_t EngineView::getTensorComponentsPerElement(const char* tensorName) const 
 
 int32_t EngineView::getTensorVectorizedDim(const char* tensorName) const noexcept {
   return query(tensorName, -1, [&](int b) {
-    const bool has_vectors = channel_block(engine_->binding_tensor(b).layout) > 1;
-    return has_vectors ? (plan().max_batch > 0 ? 0 : 1) : -1;
+    const Layout layout = engine_->binding_tensor(b).layout;
+    if (channel_block(layout) == 1) return -1;
+    return plan().max_batch > 0 ? 0 : channel_axis(layout);
   });
 }
 

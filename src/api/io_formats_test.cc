@@ -58,20 +58,25 @@ void run(Session& s, IExecutionContext& context, void* x, Floats& y) {
   ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
 }
 
-std::initializer_list<int64_t> shape_of(const FormatCase& format) {
-  static const std::initializer_list<int64_t> flat = {2, 5, 3, 4}, deep = {2, 5, 3, 2, 2};
-  return format.has_depth ? deep : flat;
+constexpr int64_t kImages = 2, kChannels = 5, kPositions = 12;
+
+// Of so many images; 0: without that axis.
+Dims shape_of(const FormatCase& format, int64_t images) {
+  Dims shape =
+      format.has_depth ? dims({images, kChannels, 3, 2, 2}) : dims({images, kChannels, 3, 4});
+  if (images > 0) return shape;
+  std::copy(shape.d + 1, shape.d + shape.nbDims, shape.d);
+  --shape.nbDims;
+  return shape;
 }
 
-constexpr int64_t kImages = 2, kChannels = 5, kPositions = 12;
-constexpr size_t kCount = 120;
-
 // y = 2x, x of type T in the format.
-template <class T> void expect_doubled(const FormatCase& format, DataType type, T padding) {
+template <class T>
+void expect_doubled(const FormatCase& format, DataType type, T padding, int64_t images) {
   SCOPED_TRACE(std::to_string(static_cast<int>(format.format)) + " of type "
                + std::to_string(static_cast<int>(type)));
   Session s;
-  ITensor& x = s.input("x", shape_of(format), type);
+  ITensor& x = *s.network->addInput("x", type, shape_of(format, images));
   ITensor& number = *s.network->addCast(x, DataType::kFLOAT)->getOutput(0);
   ITensor& y = *s.network->addElementWise(number, number, ElementWiseOperation::kSUM)->getOutput(0);
   y.setName("y");
@@ -83,14 +88,16 @@ template <class T> void expect_doubled(const FormatCase& format, DataType type, 
   EXPECT_EQ(engine->getTensorFormat("x"), format.format);
   EXPECT_EQ(engine->getTensorFormat("y"), format.format);
 
-  std::vector<T> linear(kCount);
-  std::vector<float> doubled(kCount);
-  for (size_t i = 0; i < kCount; ++i) {
+  images = std::max<int64_t>(images, 1);
+  const auto count = static_cast<size_t>(images * kChannels * kPositions);
+  std::vector<T> linear(count);
+  std::vector<float> doubled(count);
+  for (size_t i = 0; i < count; ++i) {
     linear[i] = static_cast<T>(static_cast<float>(i));
     doubled[i] = 2.0f * static_cast<float>(i);
   }
-  auto in = packed(linear, kImages, kChannels, kPositions, format, padding);
-  const auto expected = packed(doubled, kImages, kChannels, kPositions, format, 0.0f);
+  auto in = packed(linear, images, kChannels, kPositions, format, padding);
+  const auto expected = packed(doubled, images, kChannels, kPositions, format, 0.0f);
   std::vector<float> out(expected.size(), 0);
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
   EXPECT_EQ(context->getMaxOutputSize("y"), static_cast<int64_t>(out.size() * sizeof(float)));
@@ -99,13 +106,15 @@ template <class T> void expect_doubled(const FormatCase& format, DataType type, 
 }
 
 TEST(IoFormats, EachLiesAsItIsDefined) {
-  for (const FormatCase& format : kCases) {
-    expect_doubled<float>(format, DataType::kFLOAT, std::nanf(""));
-    expect_doubled<int8_t>(format, DataType::kINT8, -1);
-    expect_doubled<uint8_t>(format, DataType::kUINT8, 255);
-    expect_doubled<int64_t>(format, DataType::kINT64, -1);
-    expect_doubled<Half>(format, DataType::kHALF, Half(std::nanf("")));
-  }
+  for (const FormatCase& format : kCases)
+    for (const int64_t images : {int64_t{0}, kImages}) {
+      SCOPED_TRACE(images);
+      expect_doubled<float>(format, DataType::kFLOAT, std::nanf(""), images);
+      expect_doubled<int8_t>(format, DataType::kINT8, -1, images);
+      expect_doubled<uint8_t>(format, DataType::kUINT8, 255, images);
+      expect_doubled<int64_t>(format, DataType::kINT64, -1, images);
+      expect_doubled<Half>(format, DataType::kHALF, Half(std::nanf("")), images);
+    }
 }
 
 // What pads the channels of an input may be anything, also where a convolution reads it.
@@ -122,7 +131,7 @@ TEST(IoFormats, PaddingIsNotRead) {
     x.setAllowedFormats(only(format.format));
     const auto engine = s.engine();
     ASSERT_NE(engine, nullptr) << s.logger.take_errors();
-    Floats linear(kCount);
+    Floats linear(kImages * kChannels * kPositions);
     std::iota(linear.begin(), linear.end(), 0.0f);
     auto in = packed(linear, kImages, kChannels, kPositions, format, std::nanf(""));
     Floats out(kImages * kPositions), expected;
@@ -232,6 +241,29 @@ TEST(IoFormats, AnEngineSaysWhatAnElementIs) {
   EXPECT_EQ(list(context->getTensorStrides("y")), (List{60, 12, 4, 1}));
 }
 
+// Channels are the third dimension from the end, as NvInferRuntime.h says: of three, the first.
+TEST(IoFormats, AnEngineSaysWhereTheChannelsOfUnbatchedTensorsAre) {
+  Session s;
+  ITensor& x = s.input("x", {20, 3, 4});
+  ITensor& y = *s.network->addIdentity(x)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  x.setAllowedFormats(only(TensorFormat::kCHW32));
+  y.setAllowedFormats(only(TensorFormat::kHWC));
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  EXPECT_EQ(list(engine->getTensorShape("x")), (List{20, 3, 4}));
+  EXPECT_EQ(engine->getTensorVectorizedDim("x"), 0);
+  EXPECT_EQ(engine->getTensorVectorizedDim("y"), -1);
+  EXPECT_EQ(engine->getTensorComponentsPerElement("x"), 32);
+  EXPECT_STREQ(engine->getTensorFormatDesc("x"),
+               "Thirty-two wide channel vectorized row major FP32 format (kCHW32)");
+  EXPECT_STREQ(engine->getTensorFormatDesc("y"), "Channel major FP32 format (kHWC)");
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  EXPECT_EQ(list(context->getTensorStrides("x")), (List{12, 4, 1}));
+  EXPECT_EQ(list(context->getTensorStrides("y")), (List{1, 80, 20}));
+}
+
 TEST(IoFormats, WhatATensorCannotHaveIsRefusedByName) {
   Session s;
   ITensor& x = s.input("x", {3, 4});
@@ -240,7 +272,8 @@ TEST(IoFormats, WhatATensorCannotHaveIsRefusedByName) {
   s.network->markOutput(y);
   x.setAllowedFormats(only(TensorFormat::kHWC));
   EXPECT_EQ(s.build(), nullptr);
-  EXPECT_THAT(s.logger.take_errors(), HasSubstr("kHWC is for tensors of rank 4, found rank 2"));
+  EXPECT_THAT(s.logger.take_errors(),
+              HasSubstr("kHWC is for tensors of rank 3 or 4, found rank 2"));
   x.setAllowedFormats(only(TensorFormat::kDLA_LINEAR));
   EXPECT_EQ(s.build(), nullptr);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("kDLA_LINEAR is a format of DLA"));

@@ -9,8 +9,9 @@
 
 namespace tenon {
 
-/// Axis 1 is the channel axis. Blocked layouts split it into groups that lie innermost (oneDNN's
-/// nChw8c, nChw16c); channels that pad the last group are zero.
+/// Axis 1 is the channel axis, of the layouts for tensors without images axis 0. Blocked layouts
+/// split it into groups that lie innermost (oneDNN's nChw8c, nChw16c); channels that pad the last
+/// group are zero.
 enum class Layout : uint8_t {
   kLinear,
   kChannelsLast,
@@ -23,19 +24,30 @@ enum class Layout : uint8_t {
   kBlocked32,
   kChannelsLast8,  // their number padded to a multiple of 8
   kChannelsLast16,
+  // The same of tensors whose first axis is the channels.
+  kUnbatchedChannelsLast,
+  kUnbatchedBlocked2,
+  kUnbatchedBlocked4,
+  kUnbatchedBlocked16,
+  kUnbatchedBlocked32,
+  kUnbatchedChannelsLast8,
+  kUnbatchedChannelsLast16,
 };
-constexpr Layout kLastLayout = Layout::kChannelsLast16;
+constexpr Layout kLastLayout = Layout::kUnbatchedChannelsLast16;
 
 std::string_view name_of(Layout layout);
 
 inline bool is_io_only(Layout layout) {
   return layout > Layout::kBlocked16;
 }
-/// All channels of a position lie side by side.
-inline bool has_channels_last(Layout layout) {
-  return layout == Layout::kChannelsLast || layout == Layout::kChannelsLast8
-         || layout == Layout::kChannelsLast16;
+inline int channel_axis(Layout layout) {
+  return layout >= Layout::kUnbatchedChannelsLast ? 0 : 1;
 }
+/// That of a tensor which changes from one layout to another; linear layouts leave it open. Throws
+/// where they differ.
+int channel_axis(Layout from, Layout to);
+/// All channels of a position lie side by side.
+bool has_channels_last(Layout layout);
 /// The number of channels is padded to a multiple of this: the channels in a group, 8 or 16 for
 /// padded channels last, and 1 for layouts that do not pad.
 int channel_block(Layout layout);

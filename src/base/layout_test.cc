@@ -15,7 +15,7 @@ TEST(Layout, BlocksPadChannels) {
 
 TEST(Layout, ThatIsNotKnownHasNoName) {
   EXPECT_EQ(name_of(static_cast<Layout>(200)), "?");
-  EXPECT_EQ(channel_block(static_cast<Layout>(9)), 1);
+  EXPECT_EQ(channel_block(static_cast<Layout>(200)), 1);
 }
 
 TEST(Layout, ChannelsLastArePaddedToo) {
@@ -32,6 +32,20 @@ TEST(Layout, StridesSkipGroups) {
   EXPECT_EQ(strides_of({2, 5, 4, 5}, Layout::kBlocked4), Shape({40, 20, 5, 1}));
   EXPECT_EQ(strides_of({2, -1, 4, 5}, Layout::kLinear), Shape({-1, 20, 5, 1}));
   EXPECT_EQ(strides_of({2, 3, -1, 5}, Layout::kChannelsLast), Shape({-1, 1, 15, 3}));
+}
+
+TEST(Layout, UnbatchedTensorsBeginWithChannels) {
+  EXPECT_EQ(storage_elements({3, 4, 5}, Layout::kUnbatchedChannelsLast), 60);
+  EXPECT_EQ(storage_elements({3, 4, 5}, Layout::kUnbatchedBlocked2), 80);
+  EXPECT_EQ(storage_elements({3, 4, 5}, Layout::kUnbatchedBlocked32), 640);
+  EXPECT_EQ(storage_elements({3, 4, 5}, Layout::kUnbatchedChannelsLast8), 160);
+  EXPECT_EQ(strides_of({3, 4, 5}, Layout::kUnbatchedChannelsLast), Shape({1, 15, 3}));
+  EXPECT_EQ(strides_of({20, 4, 5}, Layout::kUnbatchedChannelsLast16), Shape({1, 10, 2}));
+  EXPECT_EQ(strides_of({5, 4, 5}, Layout::kUnbatchedBlocked4), Shape({20, 5, 1}));
+  EXPECT_EQ(channel_axis(Layout::kLinear, Layout::kUnbatchedBlocked4), 0);
+  EXPECT_EQ(channel_axis(Layout::kUnbatchedBlocked4, Layout::kLinear), 0);
+  EXPECT_EQ(channel_axis(Layout::kBlocked4, Layout::kChannelsLast), 1);
+  EXPECT_THROW(channel_axis(Layout::kBlocked4, Layout::kUnbatchedBlocked4), Error);
 }
 
 TEST(Layout, BlocksThatDoNotFitAreErrors) {

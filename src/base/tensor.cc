@@ -1,7 +1,5 @@
 #include "base/tensor.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <type_traits>
@@ -18,16 +16,6 @@ namespace {
 /// What takes longer to touch for the first time than to find in a cache.
 constexpr size_t kSmallestCached = size_t{1} << 16;
 
-/// The huge pages within a piece of memory: each is zeroed at once when it is first touched, which
-/// is several times faster than page by page.
-void want_huge_pages(void* memory, size_t bytes) {
-  constexpr uintptr_t kHugePage = uintptr_t{1} << 21;
-  const auto begin = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) / kHugePage * kHugePage;
-  const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kHugePage * kHugePage;
-  // A hint: systems without huge pages refuse it.
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
-
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_uncached(size_t bytes) {
@@ -36,7 +24,6 @@ std::shared_ptr<std::byte> allocate_uncached(size_t bytes) {
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, std::max<size_t>(bytes, 1)) != 0)
     fail(ErrorCode::kFAILED_ALLOCATION, "out of memory: could not allocate {} bytes", bytes);
-  want_huge_pages(memory, bytes);
   return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
 }
 

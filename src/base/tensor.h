@@ -12,8 +12,7 @@
 namespace tenon {
 
 /// Memory aligned for SIMD and oneDNN (64 bytes); throws Error(kFAILED_ALLOCATION) when there is
-/// none. Large pieces lie in huge pages where the system has them, and are taken from the thread's
-/// MemoryCache::current().
+/// none. Large pieces are taken from the thread's MemoryCache::current().
 std::shared_ptr<std::byte> allocate_aligned(size_t bytes);
 /// The same without a cache.
 std::shared_ptr<std::byte> allocate_uncached(size_t bytes);

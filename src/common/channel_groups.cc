@@ -4,8 +4,10 @@
 
 namespace tenon {
 
-ChannelGroups::ChannelGroups(const Shape& shape, Layout layout)
-    : images(shape[0]), channels(shape[1]), plane(shape.volume(2, shape.rank())) {
+ChannelGroups::ChannelGroups(const Shape& shape, Layout layout, int channel_axis)
+    : images(shape.volume(0, channel_axis)),
+      channels(shape[channel_axis]),
+      plane(shape.volume(channel_axis + 1, shape.rank())) {
   const int block = channel_block(layout);
   groups = channels / block + (channels % block != 0 ? 1 : 0);
   width = block;

@@ -18,8 +18,8 @@ struct ChannelGroups {
   int64_t groups = 0;
 
   ChannelGroups() = default;
-  /// @pre the rank is at least 2.
-  ChannelGroups(const Shape& shape, Layout layout);
+  /// @pre the shape has the axis.
+  ChannelGroups(const Shape& shape, Layout layout, int channel_axis = 1);
 
   constexpr int64_t padded_channels() const { return groups * width; }
   constexpr int64_t elements() const { return images * padded_channels() * plane; }

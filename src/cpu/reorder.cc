@@ -63,7 +63,9 @@ void reorder_pixels(const ChannelGroups& from, const ChannelGroups& to, const T*
 class ReorderExecution final : public Execution {
  public:
   ReorderExecution(const TensorSpec& from, const TensorSpec& to)
-      : from_(from.shape, from.layout), to_(to.shape, to.layout), bytes_(bits_of(from.type) / 8) {}
+      : from_(from.shape, from.layout, channel_axis(from.layout, to.layout)),
+        to_(to.shape, to.layout, channel_axis(from.layout, to.layout)),
+        bytes_(bits_of(from.type) / 8) {}
 
   void run(const RunArguments& arguments) override {
     with_word(bytes_, [&](auto zero) { run_as<decltype(zero)>(arguments); });

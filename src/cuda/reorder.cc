@@ -34,7 +34,9 @@ class TransposeExecution final : public Execution {
 class RegroupExecution final : public Execution {
  public:
   RegroupExecution(const TensorSpec& from, const TensorSpec& to)
-      : from_(from.shape, from.layout), to_(to.shape, to.layout), bytes_(bits_of(from.type) / 8) {}
+      : from_(from.shape, from.layout, channel_axis(from.layout, to.layout)),
+        to_(to.shape, to.layout, channel_axis(from.layout, to.layout)),
+        bytes_(bits_of(from.type) / 8) {}
 
   void run(const RunArguments& arguments) override {
     launch_regroup(arguments.inputs[0], from_, arguments.outputs[0], to_, bytes_,

@@ -63,7 +63,7 @@ void make_readable(PlanBuilder& builder, const Value& v) {
     builder.add_view(v, input, dense);
     return;
   }
-  const bool is_last = has_channels_last(layout);
+  const bool is_last = has_channels_last(layout) && channel_axis(layout) == 1;
   const bool is_block_of_device =
       channel_block(layout) > 1 && !is_last && !builder.target.device().is_host();
   if (is_io_only(layout) || is_block_of_device || !fills_groups(v, layout)) {
@@ -75,7 +75,7 @@ int32_t copy_to_output(PlanBuilder& builder, const Value& v, int32_t source) {
   PlanTensor t;
   t.name = v.name;
   t.type = v.requested_type.value_or(v.type);
-  t.layout = io_layout(v);
+  t.layout = io_layout(v, builder.plan.max_batch);
   t.place = Place::kOutput;
   t.extents = builder.extents().at(&v);
   if (builder.schedule.on_host(v)) t.content = builder.contents(v);
@@ -83,7 +83,8 @@ int32_t copy_to_output(PlanBuilder& builder, const Value& v, int32_t source) {
   Cast cast;
   cast.to = t.type;
   const bool converts = t.type != v.type, reorders = t.layout != Layout::kLinear;
-  if (converts || !reorders) source = builder.in_layout(source, Layout::kLinear);
+  if (converts || !reorders || channel_axis(t.layout) == 0)
+    source = builder.in_layout(source, Layout::kLinear);
   if (converts && reorders) {
     PlanTensor converted = builder.at(source);
     converted.name = fmt::format("{} [{}]", v.name, name_of(t.type));
@@ -117,7 +118,7 @@ void bind_inputs(PlanBuilder& builder) {
     b.declared = v->declared;
     b.dimension_names.assign(v->dimension_names.begin(),
                              v->dimension_names.begin() + v->declared.rank());
-    b.tensor = builder.add_tensor(*v, Place::kInput, io_layout(*v));
+    b.tensor = builder.add_tensor(*v, Place::kInput, io_layout(*v, builder.plan.max_batch));
     bindings[v] = static_cast<int32_t>(builder.plan.bindings.size());
     builder.plan.bindings.push_back(std::move(b));
   }

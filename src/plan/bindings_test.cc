@@ -6,8 +6,10 @@
 #include "cpu/cpu_target.h"
 #include "cpu/remote_target_testing.h"
 #include "ops/activation.h"
+#include "ops/convolution.h"
 #include "ops/non_zero.h"
 #include "plan/io_format.h"
+#include "plan/plan_test_network.h"
 
 namespace tenon {
 namespace {
@@ -132,14 +134,35 @@ TEST(Bindings, BlocksAreReorderedForADevice) {
   EXPECT_EQ(plan.tensors[made].layout, Layout::kLinear);
 }
 
+// Blocks between layers are those of axis 1, and the channels of the format those of axis 0.
+TEST(Bindings, BlocksBecomeLinearForUnbatchedFormats) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {2, 32, 8});
+  auto op = std::make_unique<Convolution>();
+  op->output_channels = 32;
+  op->kernel = op->stride = op->dilation = {1};
+  op->pre_padding = op->post_padding = {0};
+  Value& kernel = n.add_weight(testing::ramp({32, 32, 1}, 1));
+  Value& y = *n.add_node(std::move(op), {&x, &kernel}).outputs[0];
+  y.name = "y";
+  n.mark_output(y);
+  y.allowed_formats = only(nvinfer1::TensorFormat::kHWC);
+  const Plan plan = bindings_plan(n);
+  const PlanStep& last = plan.steps.back();
+  EXPECT_EQ(last.op, "Reorder");
+  EXPECT_EQ(plan.tensors[static_cast<size_t>(last.inputs[0])].layout, Layout::kLinear);
+  EXPECT_EQ(plan.tensors[static_cast<size_t>(last.outputs[0])].layout,
+            Layout::kUnbatchedChannelsLast);
+}
+
 TEST(Bindings, FormatsOfOtherTensorsAreRefusedByName) {
   using nvinfer1::TensorFormat;
   Network n;
-  Value& x = n.add_input("x", DataType::kFLOAT, {16, 4, 4});
+  Value& x = n.add_input("x", DataType::kFLOAT, {16, 4});
   Value& y = relu_called(n, x, "y");
   n.mark_output(y);
   x.allowed_formats = only(TensorFormat::kHWC8);
-  EXPECT_THAT(bindings_error(n), HasSubstr("kHWC8 is for tensors of rank 4, found rank 3"));
+  EXPECT_THAT(bindings_error(n), HasSubstr("kHWC8 is for tensors of rank 3 or 4, found rank 2"));
   x.allowed_formats |= only(TensorFormat::kLINEAR);
   EXPECT_EQ(bindings_error(n), "");
   y.allowed_formats = only(TensorFormat::kDLA_HWC4);

@@ -39,7 +39,7 @@ int32_t output_tensor(PlanBuilder& builder, const Value& v, Layout layout) {
     return builder.add_tensor(v, Place::kDataDependent, layout);
   if (!v.is_output || v.requested_type.value_or(v.type) != v.type)
     return builder.add_tensor(v, Place::kArena, layout);
-  const Layout wanted = io_layout(v);
+  const Layout wanted = io_layout(v, builder.plan.max_batch);
   if (layout != wanted && layout != unpadded(v, wanted))
     return builder.add_tensor(v, Place::kArena, layout);
   const int32_t output = builder.add_tensor(v, Place::kOutput, wanted);

@@ -15,7 +15,8 @@ std::string_view name_of(nvinfer1::TensorFormat format);
 
 /// The layout of an input or output: linear where the caller allows it, else that of the first
 /// format which its rank and type can have. Throws where none is left.
-Layout io_layout(const Value& v);
+/// @param max_batch Plan::max_batch: where it is not 0, the first axis is the batch.
+Layout io_layout(const Value& v, int32_t max_batch);
 
 /// The format of an input or output that lies so.
 nvinfer1::TensorFormat format_of(Layout layout, int rank);
