@@ -213,8 +213,9 @@ Offer load_quantized_matrix_multiply(const KernelRequest& request, const StoredK
   panels.values = packed[0];
   panels.scale = packed[1];
   panels.zero = packed[2];
-  require(panels.fit(packed[3].count()), "the stored weights of {} bits do not fit {} columns",
-          panels.bits, packed[3].count());
+  require(panels.fit(packed[3].count()),
+          "the stored weights of {} bits are not packed for {} columns in vectors of {}",
+          panels.bits, packed[3].count(), direct_loops().lanes);
   return std::make_unique<QuantizedMatrixMultiply>(op, panels, packed[3], request);
 }
 

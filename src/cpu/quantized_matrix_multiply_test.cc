@@ -169,6 +169,34 @@ TEST(QuantizedMatrixMultiplyTest, FewRowsAddOperandsAndKeepBounds) {
   check(test, kName, kRelative);
 }
 
+// Bytes around 128 are multiplied with data around 10: sums before the zero point is taken off
+// would be thousands of times as large as the result.
+TEST(QuantizedMatrixMultiplyTest, FewRowsFarFromZeroAreAsExactAsMany) {
+  for (const DataType type : {DataType::kINT4, DataType::kINT8, DataType::kUINT8}) {
+    const Case c{"", {2, 4096}, {4096, 48}, {}, type, type == DataType::kUINT8};
+    auto inputs = inputs_of(c);
+    inputs[0].tensor = random_tensor(c.rows, 1, 9, 11);
+    LayerTest test(op_of(c), inputs);
+    check(test, kName, kRelative);
+  }
+}
+
+TEST(QuantizedMatrixMultiplyTest, FewRowsOfInfiniteDataAreThoseOfFloats) {
+  const Case c{"", {2, 64}, {64, 48}, {32, 1}};
+  auto inputs = inputs_of(c);
+  inputs[0].tensor->mutable_data<float>()[5] = INFINITY;
+  inputs[0].tensor->mutable_data<float>()[64 + 7] = NAN;
+  LayerTest test(op_of(c), inputs);
+  ASSERT_EQ(test.offer(kName), "");
+  const Tensor found = test.run(), expected = test.reference();
+  const std::string_view kinds[] = {"nan", "inf", "-inf", "number"};
+  const auto kind_of = [&](float x) {
+    return kinds[std::isnan(x) ? 0 : std::isfinite(x) ? 3 : x > 0 ? 1 : 2];
+  };
+  for (int64_t i = 0; i < found.count(); ++i)
+    EXPECT_EQ(kind_of(found.data<float>()[i]), kind_of(expected.data<float>()[i])) << i;
+}
+
 TEST(QuantizedMatrixMultiplyTest, OtherNumbersAreNotTaken) {
   const auto refusal = [](const Case& c, const std::function<void(TestInput&)>& change) {
     auto inputs = inputs_of(c);
@@ -198,9 +226,17 @@ TEST(QuantizedMatrixMultiplyTest, DamagedPlansAreRefused) {
   };
   EXPECT_THAT(error([](StoredKernel& s) { s.packed.pop_back(); }), HasSubstr("stored tensors"));
   EXPECT_THAT(error([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kUINT8, {7}); }),
-              HasSubstr("do not fit 48 columns"));
+              HasSubstr("not packed for 48 columns"));
   EXPECT_THAT(error([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {7}); }),
-              HasSubstr("do not fit 48 columns"));
+              HasSubstr("not packed for 48 columns"));
+  const auto packed_for = [](int64_t lanes) {
+    return [lanes](StoredKernel& s) {
+      s.packed[0] = Tensor(DataType::kUINT8, {s.packed[0].count() / lanes, lanes});
+    };
+  };
+  EXPECT_EQ(error(packed_for(direct_loops().lanes)), "");
+  EXPECT_THAT(error(packed_for(24 - direct_loops().lanes)), HasSubstr("not packed for 48 columns"))
+      << "panels of a machine with 8 or 16 floats in a vector";
   for (const char* field : {"bits", "rows", "group"})
     for (const int64_t value : {int64_t{0}, int64_t{-4}, INT64_MAX})
       EXPECT_NE(error([&](StoredKernel& s) {

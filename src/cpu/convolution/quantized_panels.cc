@@ -92,7 +92,7 @@ Variant<QuantizedPanels, std::string> QuantizedPanels::take(const Folded* folded
   panels.group = source.group;
 
   const int64_t all = padded_channels(output_channels);
-  panels.values = Tensor(DataType::kUINT8, {all * panels.packed_rows()});
+  panels.values = Tensor(DataType::kUINT8, panels.packed_shape(output_channels));
   panels.scale = Tensor(DataType::kFLOAT, {all * panels.groups()});
   const bool one_zero = std::all_of(source.zero.begin(), source.zero.end(),
                                     [&](float z) { return z == source.zero.front(); });
@@ -135,10 +135,14 @@ bool QuantizedPanels::fit(int64_t output_channels) const {
   if (bits == 4 && group % 2 != 0 && group != rows) return false;
   const int64_t all = padded_channels(output_channels);
   return values.type() == DataType::kUINT8 && scale.type() == DataType::kFLOAT
-         && zero.type() == DataType::kFLOAT
-         && values.shape() == Shape({Shape({all, packed_rows()}).volume()})
+         && zero.type() == DataType::kFLOAT && values.shape() == packed_shape(output_channels)
          && scale.shape() == Shape({Shape({all, groups()}).volume()})
          && (zero.count() == 1 || zero.shape() == scale.shape());
+}
+
+Shape QuantizedPanels::packed_shape(int64_t output_channels) const {
+  const int64_t lanes = direct_loops().lanes;
+  return {Shape({padded_channels(output_channels) / lanes, packed_rows()}).volume(), lanes};
 }
 
 const uint8_t* QuantizedPanels::packed(int64_t output_channel, int64_t width, int64_t row) const {

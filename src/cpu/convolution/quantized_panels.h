@@ -13,7 +13,7 @@ struct QuantizedPanels {
   int64_t bits = 0;  // 4 or 8
   int64_t rows = 0;
   int64_t group = 0;  // rows that share a scale and a zero point
-  Tensor values;      // bytes: panel, row, output channel; of 4 bits a byte has two rows
+  Tensor values;      // bytes, a vector wide: panel, row (two in one of 4 bits), output channel
   Tensor scale;       // floats: panel, group, output channel
   Tensor zero;        // as `scale`, or one for all
 
@@ -23,7 +23,7 @@ struct QuantizedPanels {
                                                     int64_t rows, int64_t output_channels);
 
   void visit(FieldVisitor& v);
-  /// Whether the tensors have so many output channels.
+  /// Whether the tensors have so many output channels, for the vectors of this machine.
   bool fit(int64_t output_channels) const;
   /// Rows of the panel that begins with that output channel and is so wide, as floats. They begin
   /// with an even one.
@@ -38,6 +38,7 @@ struct QuantizedPanels {
  private:
   int64_t groups() const { return (rows + group - 1) / group; }
   int64_t packed_rows() const { return bits == 4 ? (rows + 1) / 2 : rows; }
+  Shape packed_shape(int64_t output_channels) const;
   const uint8_t* packed(int64_t output_channel, int64_t width, int64_t row) const;
   /// Calls `body(group, row)` for parts of `of` that share a scale and begin with that row.
   template <class Body>
