@@ -4,6 +4,7 @@
 #include <onnx_schema.pb.h>
 #include <tenon/printable.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -198,6 +199,13 @@ std::string text_of(const AttributeValue& value) {
   size_t end = kLongest - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return text.substr(0, end) + "…";
+}
+
+bool has_attribute_of_function(const NodeContent& node) {
+  constexpr uint32_t kReference = 21;  // the field of an attribute with the name of the function's
+  return std::ranges::any_of(node.attributes, [](const AttributeContent& attribute) {
+    return !bytes_field(attribute.bytes, kReference).empty();
+  });
 }
 
 int64_t integer_attribute(const NodeContent& node, std::string_view name, int64_t otherwise) {

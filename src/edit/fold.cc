@@ -114,8 +114,9 @@ class Folding {
   bool is_foldable(const NodeContent& node) const {
     if (node.inputs.empty() || is_random(node.op_type) || node.outputs.empty()) return false;
     if (is_quantization(node.op_type) && !options_.quantized) return false;
-    for (const AttributeContent& attribute : node.attributes)  // 21: one of the function's
-      if (!attribute.graphs.empty() || !bytes_field(attribute.bytes, 21).empty()) return false;
+    if (has_attribute_of_function(node)) return false;
+    for (const AttributeContent& attribute : node.attributes)
+      if (!attribute.graphs.empty()) return false;
     for (const std::string_view output : node.outputs)
       if (inexact_.contains(output)) return false;
     for (const std::string_view input : node.inputs)

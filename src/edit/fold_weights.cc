@@ -37,7 +37,9 @@ class Convolutions {
     size_t count = 0;
     for (const Id id : store_.items(graph_, Kind::kNode)) {
       const NodeContent& node = store_.node(id);
-      if (!is_standard_node(node) || node.inputs.empty() || node.outputs.empty()) continue;
+      if (!is_standard_node(node) || node.inputs.empty() || node.outputs.empty()
+          || has_attribute_of_function(node))
+        continue;
       count += (node.op_type == "Conv" ? take_in_pad(id) : take_in_behind(id)) ? 1 : 0;
     }
     return count;
@@ -55,7 +57,8 @@ class Convolutions {
     if (id == kNone || store_.item(id).kind != Kind::kNode || store_.item(id).container != graph_)
       return kNone;
     const NodeContent& node = store_.node(id);
-    const bool is_wanted = node.op_type == op_type && is_standard_node(node);
+    const bool is_wanted =
+        node.op_type == op_type && is_standard_node(node) && !has_attribute_of_function(node);
     return is_wanted && store_.users(graph_, name) == std::vector<Id>{reader} ? id : kNone;
   }
 

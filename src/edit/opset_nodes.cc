@@ -46,11 +46,9 @@ std::string_view NodeConversion::constant(const char* what, const Tensor& tensor
   return name;
 }
 
-// An attribute that a call of the function gives has no value here.
 void NodeConversion::require_values() const {
-  for (const AttributeContent& attribute : store_.node(id_).attributes)
-    if (!bytes_field(attribute.bytes, 21).empty())
-      refuse("has attributes that calls of its function give: inline functions first");
+  if (has_attribute_of_function(store_.node(id_)))
+    refuse("has attributes that calls of its function give: inline functions first");
 }
 
 std::string_view NodeConversion::number(const char* what, float value) {

@@ -239,14 +239,18 @@ int64_t ir_version(const Store& store) {
   return id == kNone ? 0 : number_field(store.content(id).record, 1);
 }
 
-void allow_constants(Store& store) {
+void raise_ir_version(Store& store, int64_t version) {
   const Id id = version_item(store);
-  if (id == kNone || ir_version(store) >= 4) return;
+  if (id == kNone || ir_version(store) >= version) return;
   const Id next = store.item(id).next;
   store.remove(id);
   std::string record;
-  append_number(record, 1, 4);
+  append_number(record, 1, static_cast<uint64_t>(version));
   store.insert_record(0, Kind::kOther, store.keep(std::move(record)), next);
+}
+
+void allow_constants(Store& store) {
+  raise_ir_version(store, 4);
 }
 
 Id insert_tensor(Store& store, Id graph, std::string_view name, const Tensor& tensor) {
@@ -321,9 +325,8 @@ bool is_constant(const Store& store, Id graph, std::string_view name) {
   }
   if (item.kind != Kind::kNode) return false;
   const NodeContent& node = store.node(id);
-  if (node.op_type != "Constant" || !is_standard_node(node)) return false;
-  for (const AttributeContent& attribute : node.attributes)
-    if (!bytes_field(attribute.bytes, 21).empty()) return false;  // an attribute of the function
+  if (node.op_type != "Constant" || !is_standard_node(node) || has_attribute_of_function(node))
+    return false;
   const std::string_view tensor = tensor_of_constant(node);
   return tensor.empty()
              ? node.find("value_float") != nullptr || node.find("value_int") != nullptr

@@ -57,6 +57,8 @@ Tensor read_tensor(Store& store, std::string_view tensor_proto);
 std::string tensor_fields(std::string_view name, int32_t type, const std::vector<int64_t>& dims);
 int32_t onnx_type_of(DataType type);
 int64_t ir_version(const Store& store);
+/// A model of a lower IR version becomes one of this.
+void raise_ir_version(Store& store, int64_t version);
 /// Before IR version 4 every initializer had to be an input: such a model becomes one of version 4.
 void allow_constants(Store& store);
 /// The initializer of `tensor`, whose memory the store keeps.
@@ -74,6 +76,9 @@ std::optional<Tensor> constant_of(Store& store, Id graph, std::string_view name)
 bool is_constant(const Store& store, Id graph, std::string_view name);
 
 // Attributes of nodes; the default where a node has none.
+/// Whether calls of the function that the node is in give one of its attributes, which is unknown
+/// there.
+bool has_attribute_of_function(const NodeContent& node);
 int64_t integer_attribute(const NodeContent& node, std::string_view name, int64_t otherwise);
 float float_attribute(const NodeContent& node, std::string_view name, float otherwise);
 std::string text_attribute(const NodeContent& node, std::string_view name,

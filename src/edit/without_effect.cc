@@ -48,7 +48,7 @@ class Removal {
     for (const Id id : store_.items(graph_, Kind::kNode)) {
       const NodeContent& node = store_.node(id);
       if (!is_standard_node(node) || node.inputs.empty() || node.inputs[0].empty()
-          || node.outputs.empty() || node.outputs[0].empty())
+          || node.outputs.empty() || node.outputs[0].empty() || has_attribute_of_function(node))
         continue;
       count += remove(id) ? 1 : 0;
     }
@@ -70,6 +70,7 @@ class Removal {
     const Id id = store_.producer(graph_, name);
     return id != kNone && store_.item(id).kind == Kind::kNode && is_standard_node(store_.node(id))
                    && store_.item(id).container == graph_ && !store_.node(id).inputs.empty()
+                   && !has_attribute_of_function(store_.node(id))
                ? &store_.node(id)
                : nullptr;
   }
@@ -118,10 +119,21 @@ class Removal {
   }
 
   // Whether the positions of a picture of the same size are those of its elements.
-  static bool meets_elements(const NodeContent& node) {
+  bool meets_elements(const NodeContent& node) {
     return text_attribute(node, "mode", "nearest") != "cubic"
            && text_attribute(node, "coordinate_transformation_mode", "half_pixel")
-                  != "tf_crop_and_resize";
+                  != "tf_crop_and_resize"
+           && scales_nothing(node);
+  }
+
+  // By sizes, or by factors of 1: others may give as many elements, and put them elsewhere.
+  bool scales_nothing(const NodeContent& node) {
+    const size_t input = node.inputs.size() == 2 ? 1 : 2;
+    if (node.inputs.size() < 2) return false;  // Upsample has them as attributes
+    if (node.inputs[input].empty()) return true;
+    const auto scales = constant_of(store_, graph_, node.inputs[input]);
+    return scales
+           && std::ranges::all_of(scales->numbers(), [](double scale) { return scale == 1; });
   }
 
   // Multiplied or divided by a single 1.

@@ -2,6 +2,7 @@
 import unittest
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_support import FLOAT, INT64, RANDOM, OnnxCase, integers, model_of, operators, tensor, value
@@ -30,6 +31,8 @@ WITHOUT_EFFECT = [
     ("no pads", [node("Pad", "r,p")], [integers("p", *[0] * 8)], []),
     ("pads that shift", [node("Pad", "r,p")], [integers("p", 0, 0, 1, 0, 0, 0, -1, 0)], ["Pad"]),
     ("the same size", [node("Resize", "r,,s", mode="linear")], [numpy_helper.from_array(np.ones(4, np.float32), "s")], []),
+    ("the same size by a factor", [node("Resize", "r,,s", mode="linear", coordinate_transformation_mode="asymmetric")],
+     [numpy_helper.from_array(np.float32([1, 1, 1.1, 1.1]), "s")], ["Resize"]),
     ("factors of one", [node("Mul", "r,k", "a"), node("Div", "a,k")], [scalar("k", 1)], []),
     ("a factor that adds axes", [node("Mul", "r,k")], [numpy_helper.from_array(np.ones((1,) * 5, np.float32), "k")], ["Mul"]),
     ("there and back", [node("Unsqueeze", "r,a", "b"), node("Squeeze", "b,a")], [integers("a", 1)], []),
@@ -109,6 +112,24 @@ class Simplify(OnnxCase):
         self.assertEqual(operators(edited.functions and helper.make_model(helper.make_graph(edited.functions[0].node, "f", [], []))), ["Constant", "Add"])
         self.assertEqual([n.op_type for n in edited.graph.node[3].attribute[0].g.node], ["Add"])
         self.assert_same(model, edited, x=np.float32([1, 2, 3]), q=np.array(True))
+
+    def test_attributes_that_calls_of_a_function_give(self):
+        """They have no value in the function, and no default holds."""
+        def given(each, name, kind):
+            each.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=name, type=kind))
+            return each
+
+        norm_node = given(node("BatchNormalization", "c,s,s,s,s", "z"), "epsilon", onnx.AttributeProto.FLOAT)
+        branch = helper.make_graph([node("Conv", "a,w", "c"), norm_node], "b", [], [value("z", 1, 4, 7, 6)])
+        nodes = [helper.make_node("Constant", [], ["w"], value=tensor("w", 4, 3, 3, 3)), helper.make_node("Constant", [], ["s"], value=norm(4)[0]),
+                 helper.make_node("If", ["q"], ["i"], then_branch=branch, else_branch=branch),
+                 given(node("Transpose", "i", "t"), "perm", onnx.AttributeProto.INTS), node("Transpose", "t", "o", perm=[0, 1, 3, 2])]
+        function = helper.make_function("my", "F", ["a", "q"], ["o"], nodes, [helper.make_opsetid("", 17)], attributes=["epsilon", "perm"])
+        model = model_of([node("F", "x,q", domain="my", epsilon=3.0, perm=[0, 1, 3, 2])], [value("x", 1, *IMAGE[1:]), value("q", element=TensorProto.BOOL)],
+                         [value("y", 1, 4, 7, 6)], functions=[function], opsets=[("my", 1)])
+        edited, _ = self.edit(model, "fold", "clean")
+        self.assertEqual([n.op_type for n in edited.functions[0].node], ["Constant", "Constant", "If", "Transpose", "Transpose"])
+        self.assert_same(model, edited, x=RANDOM.standard_normal((1, *IMAGE[1:])).astype(np.float32), q=np.array(True))
 
 
 if __name__ == "__main__":
