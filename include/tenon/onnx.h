@@ -317,8 +317,9 @@ struct WeightQuantizationReport {
 /// Constant matrices of MatMul and Gemm, float32 or float16, become int4 or int8 with symmetric
 /// scales and a DequantizeLinear behind them; what they are multiplied with stays as it is. A scale
 /// of 4 bits has the least squared error of 12 that cut off up to 44 % of a group's range. Models
-/// below opset 21 (8 bits without groups: 13) become such. Throws for other bits, an odd group,
-/// names that no product has, and weights of NaN or infinity. Semantics: ONNX DequantizeLinear.
+/// below opset 21 (8 bits without groups: 13, with float16 19) become such. Throws for other bits,
+/// an odd group, names that no product has, and weights of NaN or infinity. Semantics: ONNX
+/// DequantizeLinear.
 TENON_EDIT WeightQuantizationReport quantize_weights(Model& model,
                                                      const WeightQuantization& options = {});
 /// QuantizeLinear with DequantizeLinear behind it go, and integer weights become floats. How many

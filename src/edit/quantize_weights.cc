@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -21,7 +22,9 @@ namespace tenon::edit {
 namespace {
 
 constexpr int64_t kBlockedOpset = 21;  // the first with int4 and with blocks that share a scale
+constexpr int64_t kInt4IrVersion = 10;
 constexpr int64_t kChannelOpset = 13;  // the first with a scale for each channel
+constexpr int64_t kHalfOpset = 19;     // the first with such scales in float16
 
 /// A matrix that a product sums over along `axis`, in groups.
 struct Matrix {
@@ -76,11 +79,18 @@ float scale_of(std::span<const float> numbers, Range range) {
   return best;
 }
 
+// As the model stores it, and never 0.
+float stored(float scale, DataType type) {
+  constexpr float kSmallestHalf = 0x1p-24F;
+  if (type == DataType::kHALF) return std::max(static_cast<float>(Half(scale)), kSmallestHalf);
+  return std::max(scale, std::numeric_limits<float>::denorm_min());
+}
+
 struct Quantized {
   std::vector<float> integers, scales;
 };
 
-Quantized quantized(const float* weights, const Matrix& m, Range range) {
+Quantized quantized(const float* weights, const Matrix& m, Range range, DataType type) {
   Quantized q{std::vector<float>(static_cast<size_t>(m.rows * m.columns)),
               std::vector<float>(static_cast<size_t>(m.groups() * m.channels()))};
   parallel_for(m.channels(), std::max<int64_t>(1, 4096 / m.depth()),
@@ -92,7 +102,7 @@ Quantized quantized(const float* weights, const Matrix& m, Range range) {
                      numbers.clear();
                      for (int64_t k = first; k < last; ++k)
                        numbers.push_back(weights[m.at(k, channel)]);
-                     const float scale = scale_of(numbers, range);
+                     const float scale = stored(scale_of(numbers, range), type);
                      q.scales[static_cast<size_t>(m.scale_at(g, channel))] = scale;
                      for (int64_t k = first; k < last; ++k)
                        q.integers[static_cast<size_t>(m.at(k, channel))] = std::clamp(
@@ -145,6 +155,9 @@ class Quantizer {
     return report_;
   }
 
+  /// Whether there are scales in float16.
+  bool has_halves() const { return has_halves_; }
+
  private:
   void visit(Id graph, Id id) {
     const NodeContent& node = store_.node(id);
@@ -188,7 +201,7 @@ class Quantizer {
     for (const float x : floats)
       require(std::isfinite(x), "the weights '{}' have {}: only finite ones can be quantized",
               printable(name), x);
-    const Quantized q = quantized(floats.data(), m, {-largest - 1, largest});
+    const Quantized q = quantized(floats.data(), m, {-largest - 1, largest}, weights.type());
     const bool is_blocked = m.groups() > 1;
     const Shape scales = !is_blocked   ? Shape{m.channels()}
                          : m.axis == 0 ? Shape{m.groups(), m.columns}
@@ -206,6 +219,7 @@ class Quantizer {
     if (is_blocked) draft.set(attribute(store_, "block_size", m.group));
     const auto nodes = store_.items(graph, Kind::kNode);
     store_.insert_node(graph, std::move(draft), nodes.empty() ? kNone : nodes.front());
+    has_halves_ = has_halves_ || weights.type() == DataType::kHALF;
     report_.bytes_before += weights.bytes();
     report_.bytes_after += packed.bytes() + scaling.bytes();
     return result;
@@ -214,6 +228,7 @@ class Quantizer {
   Store& store_;
   const WeightQuantization& options_;
   WeightQuantizationReport report_;
+  bool has_halves_ = false;
   std::map<std::pair<Id, int>, std::string_view> done_;
   std::set<std::string> kept_;
 };
@@ -228,7 +243,11 @@ WeightQuantizationReport quantize_weights(Model& model, const WeightQuantization
   return undone_unless(model, [&] {
     const int64_t needed = options.bits == 4 || options.group > 0 ? kBlockedOpset : kChannelOpset;
     if (opset_of(model.store(), 0) < needed) convert_opset(model, needed);
-    const WeightQuantizationReport report = Quantizer(model.store(), options).run();
+    Quantizer quantizer(model.store(), options);
+    const WeightQuantizationReport report = quantizer.run();
+    if (quantizer.has_halves() && opset_of(model.store(), 0) < kHalfOpset)
+      convert_opset(model, kHalfOpset);
+    if (options.bits == 4 && report.products > 0) raise_ir_version(model.store(), kInt4IrVersion);
     remove_unused(model);
     return report;
   });

@@ -66,7 +66,7 @@ class QuantizeWeights(CliTest):
 
     def test_int4_in_groups(self):
         model, tensors = self.quantize("--weightOnly=int4", "--groupSize=32")
-        self.assertEqual(model.opset_import[0].version, 21)
+        self.assertEqual((model.opset_import[0].version, model.ir_version), (21, 10))
         for name, axis in (("w", 0), ("v", 1)):
             self.assertEqual(tensors[f"{name}_quantized"].data_type, TensorProto.INT4)
             self.assertNotIn(name, tensors, "the floats are not needed any more")
@@ -104,6 +104,16 @@ class QuantizeWeights(CliTest):
         x = RNG.standard_normal((5, DEPTH)).astype(np.float16)
         expected, found = self.outputs(self.quantized, x)
         np.testing.assert_allclose(found["y"], expected["y"], rtol=0, atol=4e-3 * float(abs(expected["y"]).max()))
+
+    def test_float16_of_channels(self):
+        """Its scales need opset 19, and small ones are those that float16 holds."""
+        half = {n: (v * 1e-3).astype(np.float16) for n, v in WEIGHTS.items()}
+        onnx.save(network(opset=13, weights=half), self.model)
+        model, tensors = self.quantize("--weightOnly=int8", "--groupSize=0")
+        self.assertEqual(model.opset_import[0].version, 19)
+        scales = numpy_helper.to_array(tensors["w_scale"]).astype(np.float32)
+        found = unpacked(tensors["w_quantized"]) * scales
+        np.testing.assert_array_less(abs(found - half["w"].astype(np.float32)), np.broadcast_to(0.51 * scales, found.shape))
 
     def test_plan_keeps_the_bits(self):
         """The plan of the quantized model is smaller by what the weights are, and its kernel says so."""
