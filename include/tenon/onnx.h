@@ -201,9 +201,10 @@ struct FoldOptions {
 /// which see constants around them, and in functions of the model's opset. Constant nodes of graphs
 /// become initializers.
 TENON_EDIT size_t fold_constants(Model& model, const FoldOptions& options = {});
-/// What only scales what a Conv gives becomes part of its weights and bias, where these are
-/// constants of float32: BatchNormalization, and Mul, Div, Add and Sub with a number or one for
-/// each channel. A Pad with zeros in front of it becomes its pads. Results differ by rounding.
+/// What only scales what a Conv or ConvTranspose gives becomes part of its weights and bias, where
+/// these are constants of float32: BatchNormalization, and Mul, Div, Add and Sub with a number or
+/// one for each channel. A Pad with zeros in front of it becomes its pads. Results differ by
+/// rounding.
 TENON_EDIT size_t fold_into_weights(Model& model);
 /// Nodes and initializers that no output needs, and types of tensors that are not there.
 TENON_EDIT size_t remove_unused(Model& model);

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string engine_name(Id node) {
-  return fmt::format("n{}", node);
+  return 'n' + std::to_string(node);
 }
 
 Id node_of(const std::string& engine_name) {
@@ -201,7 +201,7 @@ void add_inexact(const Store& store, Id graph, std::unordered_set<std::string_vi
     bool is_inexact = makes_inexact(node);
     const bool is_cast =
         node.op_type == "Cast" || node.op_type == "Shape" || node.op_type == "Size";
-    if (!is_cast)
+    if (!is_cast && !names.empty())
       for (const std::string_view read : reads_of(store, id)) is_inexact |= names.contains(read);
     for (const AttributeContent& attribute : node.attributes)
       for (const Id inner : attribute.graphs) {

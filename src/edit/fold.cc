@@ -38,7 +38,8 @@ class Folding {
 
   /// What is computed of static extents, with all that is known of the whole model.
   size_t fold_shapes(const Inference& inference) {
-    return graph_ == store_.graph() ? fold_known(inference.constants) : fold_extents(inference);
+    if (graph_ != store_.graph()) return fold_extents(inference);
+    return fold_known(inference.constants) + fold_targets(inference.targets);
   }
 
   /// Constant nodes become initializers, which functions do not have.
@@ -87,6 +88,23 @@ class Folding {
       const auto found = constants.find(node.outputs[0]);
       if (found == constants.end() || found->second.bytes() > options_.max_bytes) continue;
       replace(id, {found->second});
+      ++count;
+    }
+    return count;
+  }
+
+  // Shapes of Reshapes that depend on open extents alone.
+  size_t fold_targets(const std::map<Id, std::vector<int64_t>>& targets) {
+    size_t count = 0;
+    for (const auto& [id, target] : targets) {
+      if (!store_.item(id).is_linked) continue;
+      NodeDraft draft = store_.draft(id);
+      std::string_view& shape = draft.content.inputs[1];
+      if (is_constant(store_, graph_, shape)) continue;
+      const std::string_view name = store_.new_name(std::string(shape) + "_folded");
+      insert_tensor(store_, graph_, name, integers_tensor(target));
+      shape = name;
+      store_.replace_node(id, std::move(draft));
       ++count;
     }
     return count;

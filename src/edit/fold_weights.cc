@@ -1,5 +1,5 @@
-// What lies around convolutions and is constant becomes part of them: BatchNormalization, factors
-// and addends of channels behind them, Pad in front of them.
+// What lies around convolutions, transposed ones included, and is constant becomes part of them:
+// BatchNormalization, factors and addends of channels behind them, Pad in front of them.
 #include <tenon/onnx.h>
 
 #include <algorithm>
@@ -68,19 +68,26 @@ class Convolutions {
     const bool is_commutative = op == "Mul" || op == "Add";
     if (!is_commutative && op != "BatchNormalization" && op != "Sub" && op != "Div") return false;
     for (size_t data = 0; data < (is_commutative ? 2 : 1) && data < node.inputs.size(); ++data) {
-      const Id conv = only_producer(node.inputs[data], id, "Conv");
-      if (conv == kNone || store_.node(conv).inputs.size() < 2) continue;
+      Id conv = only_producer(node.inputs[data], id, "Conv");
+      const bool is_transposed = conv == kNone;
+      if (is_transposed) conv = only_producer(node.inputs[data], id, "ConvTranspose");
+      if (conv == kNone || store_.node(conv).inputs.size() < 2
+          || (is_transposed && integer_attribute(store_.node(conv), "group", 1) != 1))
+        continue;
       const auto weights = constant(store_.node(conv), 1);
       if (!weights || weights->type() != DataType::kFLOAT || weights->shape().rank() < 3) continue;
-      const auto scaling = op == "BatchNormalization" ? normalization(node, channels_of(*weights))
-                                                      : arithmetic(node, 1 - data, *weights);
+      const size_t channels = channels_of(*weights, is_transposed);
+      const auto scaling = op == "BatchNormalization"
+                               ? normalization(node, channels)
+                               : arithmetic(node, 1 - data, weights->shape().rank(), channels);
       if (scaling && scale(conv, *weights, *scaling, id)) return true;
     }
     return false;
   }
 
-  static size_t channels_of(const Tensor& weights) {
-    return static_cast<size_t>(weights.shape()[0]);
+  // What it gives has as many; of a transposed one, only without groups.
+  static size_t channels_of(const Tensor& weights, bool is_transposed) {
+    return static_cast<size_t>(weights.shape()[is_transposed ? 1 : 0]);
   }
 
   std::optional<Scaling> normalization(const NodeContent& node, size_t channels) {
@@ -104,16 +111,16 @@ class Convolutions {
   }
 
   // With a number, or one for each channel.
-  std::optional<Scaling> arithmetic(const NodeContent& node, size_t input, const Tensor& weights) {
+  std::optional<Scaling> arithmetic(const NodeContent& node, size_t input, int data_rank,
+                                    size_t channels) {
     const auto tensor = constant(node, input);
     auto values = floats_of(tensor);
     if (!values) return std::nullopt;
     const Shape& shape = tensor->shape();
-    const int rank = shape.rank(), channel = rank - (weights.shape().rank() - 1);
-    if (rank > weights.shape().rank()) return std::nullopt;
+    const int rank = shape.rank(), channel = rank - (data_rank - 1);
+    if (rank > data_rank) return std::nullopt;
     for (int axis = 0; axis < rank; ++axis)
       if (shape[axis] != 1 && axis != channel) return std::nullopt;
-    const size_t channels = channels_of(weights);
     if (values->size() == 1) values->resize(channels, values->front());
     if (values->size() != channels) return std::nullopt;
     const std::string_view op = node.op_type;
@@ -129,16 +136,17 @@ class Convolutions {
   // The convolution gives what `behind` gave. Not where the result leaves the range of float32.
   bool scale(Id conv, const Tensor& weights, const Scaling& scaling, Id behind) {
     const NodeContent node = store_.node(conv);
-    const size_t channels = channels_of(weights);
+    const size_t channels = scaling.factor.size();
     auto bias = node.inputs.size() > 2 && !node.inputs[2].empty() ? floats_of(constant(node, 2))
                                                                   : Floats(channels);
     if (!bias || bias->size() != channels || channels == 0) return false;
     Floats scaled(weights.data<float>(), weights.data<float>() + weights.count());
-    const size_t depth = scaled.size() / channels;
-    for (size_t k = 0; k < channels; ++k) {
-      for (size_t i = k * depth; i < (k + 1) * depth; ++i) scaled[i] *= scaling.factor[k];
+    const bool is_transposed = node.op_type == "ConvTranspose";
+    const auto rows = is_transposed ? static_cast<size_t>(weights.shape()[0]) : size_t{1};
+    const size_t depth = rows == 0 ? 0 : scaled.size() / channels / rows;
+    for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= scaling.factor[i / depth % channels];
+    for (size_t k = 0; k < channels; ++k)
       (*bias)[k] = (*bias)[k] * scaling.factor[k] + scaling.shift[k];
-    }
     const auto is_finite = [](float value) { return std::isfinite(value); };
     if (!std::ranges::all_of(scaled, is_finite) || !std::ranges::all_of(*bias, is_finite))
       return false;

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "edit/attributes.h"
@@ -58,6 +59,11 @@ class ToHalf {
 
  private:
   using Name = std::pair<Id, std::string_view>;  // in the graph that defines it
+  struct NameHash {
+    size_t operator()(const Name& name) const {
+      return std::hash<std::string_view>()(name.second) * 31 + name.first;
+    }
+  };
 
   Name meant_by(Id graph, std::string_view name) const {
     return {store_.item(store_.producer(graph, name)).container, name};
@@ -247,8 +253,8 @@ class ToHalf {
   const std::vector<Id> graphs_;
   ValueTypes types_;
   HalfChoice choice_;
-  std::set<Name> halves_;  // values whose form is float16
-  std::map<Name, std::string_view> casts_;
+  std::unordered_set<Name, NameHash> halves_;  // values whose form is float16
+  std::unordered_map<Name, std::string_view, NameHash> casts_;
   HalfReport report_;
 };
 

@@ -103,6 +103,41 @@ std::optional<Tensor> constant_in(const tenon::Value& value) {
   return tensor;
 }
 
+// None where more than one element follows from nothing.
+std::optional<std::vector<int64_t>> target_of(const tenon::Value* data,
+                                              const tenon::Value* target) {
+  if (data == nullptr || target == nullptr || !data->known || !target->content
+      || target->dims.size() != 1)
+    return std::nullopt;
+  std::vector<int64_t> elements;
+  for (const Dim element : *target->content) {
+    const size_t i = elements.size();
+    const bool is_number = element->is_integer_constant();
+    if (is_number && element->value.integer == 0) return std::nullopt;
+    const bool is_kept = !is_number && i < data->dims.size() && data->dims[i] == element;
+    elements.push_back(is_number ? element->value.integer : is_kept ? 0 : -1);
+  }
+  return std::ranges::count(elements, -1) > 1 ? std::nullopt : std::optional(elements);
+}
+
+using ValuesOfNames = std::unordered_map<std::string_view, const tenon::Value*>;
+
+void add_targets(const Store& store, const EngineModel& model, const ValuesOfNames& values,
+                 Inference& inference) {
+  const auto value_of = [&](std::string_view name) {
+    const auto found = values.find(name);
+    return found == values.end() ? nullptr : found->second;
+  };
+  for (const Id id : model.nodes) {
+    const NodeContent& node = store.node(id);
+    if (node.op_type != "Reshape" || !is_standard_node(node) || node.inputs.size() != 2
+        || integer_attribute(node, "allowzero", 0) != 0)
+      continue;
+    if (auto target = target_of(value_of(node.inputs[0]), value_of(node.inputs[1])))
+      inference.targets.emplace(id, std::move(*target));
+  }
+}
+
 // False where the model says as much already.
 bool set_type(Store& store, Id graph, std::string_view name, const TensorType& type) {
   const Id id = store.type_of(graph, name);
@@ -167,6 +202,8 @@ Inference infer(Store& store, const SecondInput& second_input) {
   import_nodes(store, model, imported);
   const auto inexact = inexact_values(store);
   const std::vector<std::string> names = imported.network.symbol_names();
+  ValuesOfNames made;
+  for (const tenon::Value* input : imported.network.inputs()) made.emplace(input->name, input);
   for (const Id id : model.nodes) {
     const auto* values = imported.outputs_of(id);
     if (values == nullptr) continue;
@@ -174,13 +211,16 @@ Inference infer(Store& store, const SecondInput& second_input) {
     for (size_t i = 0; i < std::min(outputs.size(), values->size()); ++i) {
       const tenon::Value* value = (*values)[i];
       if (outputs[i].empty() || value == nullptr || inexact.contains(outputs[i])) continue;
+      made.emplace(outputs[i], value);
       if (auto type = type_in(imported.network, *value, names))
         types.emplace(outputs[i], std::move(*type));
       if (auto tensor = constant_in(*value))
         inference.constants.emplace(outputs[i], std::move(*tensor));
     }
   }
-  for (const Id graph : store.containers())
+  add_targets(store, model, made, inference);
+  const bool has_inner = !imported.report.inner_outputs.empty();
+  for (const Id graph : has_inner ? store.containers() : std::vector<Id>())
     for (const Id id : store.items(graph, Kind::kNode))
       add_inner(store, id, imported, inexact, inference.types[graph]);
   for (const ImportProblem& problem : imported.report.problems)

@@ -30,6 +30,9 @@ struct Inference {
   /// Values that are the same in every run, and small, though no constants: what is computed of
   /// static extents.
   std::unordered_map<std::string_view, Tensor> constants;
+  /// Of Reshapes of the main graph whose shape is computed: constants that mean the same, 0 for the
+  /// extent that the data has there, -1 for one that follows from the others.
+  std::map<Id, std::vector<int64_t>> targets;
   /// The first thing that keeps the engine from importing the model, but for operators that it does
   /// not know; "" when there is none.
   std::string problem;

@@ -104,12 +104,14 @@ std::vector<Id> Store::listed(std::string_view name, std::vector<Id> Name::* lis
 }
 
 Id Store::producer(Id container, std::string_view name) const {
-  const auto ids = listed(name, &Name::producers);
+  const auto found = names_.find(name);
+  if (found == names_.end()) return kNone;
+  const auto order = [&](Id id) { return std::pair(rank_of(items_[id].kind), id); };
   for (Id at = container; at != kNone && at != 0; at = containers_[at].parent) {
     Id best = kNone;
-    for (const Id id : ids)
-      if (items_[id].container == at
-          && (best == kNone || rank_of(items_[id].kind) < rank_of(items_[best].kind)))
+    for (const Id id : found->second.producers)
+      if (items_[id].container == at && (best == kNone || order(id) < order(best))
+          && still_has(id, &Name::producers, name))
         best = id;
     if (best != kNone) return best;
   }
@@ -154,9 +156,13 @@ bool Store::is_inside(Id inner, Id outer) const {
 }
 
 Id Store::type_of(Id container, std::string_view name) const {
-  for (const Id id : listed(name, &Name::types))
-    if (items_[id].container == container) return id;
-  return kNone;
+  const auto found = names_.find(name);
+  if (found == names_.end()) return kNone;
+  Id first = kNone;
+  for (const Id id : found->second.types)
+    if (items_[id].container == container && id < first && still_has(id, &Name::types, name))
+      first = id;
+  return first;
 }
 
 bool Store::is_name_used(std::string_view name) const {

@@ -272,11 +272,13 @@ void GraphImporter::report_inner(NodeContext& n) {
 // Tensors get the names that the model gives them; the layer that makes the first, the node's name.
 void GraphImporter::name_layers(NodeContext& n) {
   const auto tensors = tensors_among(n.outputs());
-  const std::unordered_set<const Node*> added(n.added().begin(), n.added().end());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string& name = n.proto().output(static_cast<int>(i));
     if (tensors[i] == nullptr || name.empty()) continue;
-    if (added.contains(tensors[i]->producer) && named_.insert(tensors[i]).second)
+    // The layer that gives it is among the last.
+    const auto is_maker = [&](const Node* layer) { return layer == tensors[i]->producer; };
+    if (std::any_of(n.added().rbegin(), n.added().rend(), is_maker)
+        && named_.insert(tensors[i]).second)
       tensors[i]->name = n.is_float64(*tensors[i]) ? name + " [float64]" : name;
   }
   for (Node* layer : n.added())

@@ -55,6 +55,10 @@ INTO_WEIGHTS = [
     ("norm", [node("Conv", "x,w", "c"), node("BatchNormalization", "c,ns,nb,nm,nv", epsilon=0.01)], norm(4), ["Conv"]),
     ("factors and addends", [node("Conv", "x,w,b", "c"), node("Mul", "k,c", "m"), node("Add", "m,t", "a"), node("Sub", "a,u", "s"),
                              node("Div", "s,v")], [tensor("k", 4, 1, 1), tensor("t", 1, 4, 1, 1), scalar("u", 0.5), scalar("v", 3)], ["Conv"]),
+    ("transposed", [node("ConvTranspose", "x,wt", "c", strides=[2, 1]), node("BatchNormalization", "c,ns,nb,nm,nv", "n"), node("Mul", "n,k")],
+     [*norm(5), tensor("wt", 3, 5, 2, 3), tensor("k", 5, 1, 1)], ["ConvTranspose"]),
+    ("transposed in groups", [node("ConvTranspose", "x,wt", "c", group=3), node("Mul", "c,k")], [tensor("wt", 3, 2, 2, 3), scalar("k", 2)],
+     ["ConvTranspose", "Mul"]),
     ("factors of pixels", [node("Conv", "x,w,b", "c"), node("Mul", "c,k")], [tensor("k", 6)], ["Conv", "Mul"]),
     ("other readers", [node("Conv", "x,w,b", "c"), node("Mul", "c,k", "m"), node("Add", "c,m")], [scalar("k", 2)], ["Conv", "Mul", "Add"]),
     ("no finite weights", [node("Conv", "x,w", "c"), node("Div", "c,k")], [scalar("k", 0)], ["Conv", "Div"]),
@@ -95,6 +99,22 @@ class Simplify(OnnxCase):
         edited, _ = self.edit(model, "clean")
         self.assertEqual(operators(edited), ["Relu", "Reshape"])
         self.assert_same(model, edited, x=RANDOM.standard_normal((3, 4)).astype(np.float32))
+
+    def test_shapes_of_open_extents(self):
+        """One that is computed of them is a constant where all but one element follow from the data or are numbers."""
+        for shape, left in ((["n", "minus"], ["Relu", "Reshape"]), (["n", "four", "c"], ["Relu", "Reshape"]),
+                            (["n", "c", "four"], ["Relu", "Reshape"]), (["minus", "n"], None), (["c", "n", "four"], None)):
+            nodes = [node("Relu", "x", "r"), node("Shape", "r", "s"), node("Gather", "s,zero", "n"), node("Gather", "s,one", "c"),
+                     helper.make_node("Concat", shape, ["t"], axis=0), node("Reshape", "r,t")]
+            model = model_of(nodes, [value("x", "N", "C", 4)], [value("y", *[None] * len(shape))],
+                             [integers("zero", 0), integers("one", 1), integers("minus", -1), integers("four", 4)])
+            with self.subTest(shape):
+                edited, _ = self.edit(model, "fold", check=False)
+                if left is not None:
+                    self.assertEqual(operators(edited), left)
+                self.assertEqual("Shape" in operators(edited), left is None)
+                for batch in (1, 3):
+                    self.assert_same(model, edited, x=RANDOM.standard_normal((batch, 2, 4)).astype(np.float32))
 
     def test_constants_are_initializers(self):
         """Of graphs, bodies included; functions have none, and an output of the graph needs a node."""
