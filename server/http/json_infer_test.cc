@@ -144,7 +144,7 @@ TEST(JsonInfer, InputsInSharedMemoryAreOnlyNamed) {
   const auto parsed = parse(head + part + "}]}");
   ASSERT_TRUE(parsed) << parsed.error();
   EXPECT_EQ(parsed->request.inputs[0].tensor.shape(), (Shape{2, 3}));
-  EXPECT_EQ(parsed->request.inputs[0].tensor.memory(), nullptr);
+  EXPECT_EQ(parsed->request.inputs[0].tensor.head(), serve::DataHead::kInit);
   const RegionPart& found = parsed->wanted.inputs.at(0);
   EXPECT_EQ(found.region, "r");
   EXPECT_EQ(found.offset, 0u);

@@ -158,9 +158,10 @@ class ToHalf {
   }
 
   void retype(Id id) {
-    auto type = *tensor_type(store_.content(id).fields);
-    type.element = kFloat16;
-    store_.replace(id, with_type(store_.content(id).fields, type));
+    auto type = tensor_type(store_.content(id).fields);
+    if (!type) return;  // outputs may leave it open
+    type->element = kFloat16;
+    store_.replace(id, with_type(store_.content(id).fields, *type));
   }
 
   void convert_inputs() {

@@ -137,16 +137,16 @@ TEST(Bindings, BlocksAreReorderedForADevice) {
 // Blocks between layers are those of axis 1, and the channels of the format those of axis 0.
 TEST(Bindings, BlocksBecomeLinearForUnbatchedFormats) {
   Network n;
-  Value& x = n.add_input("x", DataType::kFLOAT, {2, 32, 8});
+  Value& x = n.add_input("x", DataType::kFLOAT, {2, 32, 8, 8});
   auto op = std::make_unique<Convolution>();
   op->output_channels = 32;
-  op->kernel = op->stride = op->dilation = {1};
-  op->pre_padding = op->post_padding = {0};
-  Value& kernel = n.add_weight(testing::ramp({32, 32, 1}, 1));
+  op->kernel = op->stride = op->dilation = {1, 1};
+  op->pre_padding = op->post_padding = {0, 0};
+  Value& kernel = n.add_weight(testing::ramp({32, 32, 1, 1}, 1));
   Value& y = *n.add_node(std::move(op), {&x, &kernel}).outputs[0];
   y.name = "y";
   n.mark_output(y);
-  y.allowed_formats = only(nvinfer1::TensorFormat::kHWC);
+  y.allowed_formats = only(nvinfer1::TensorFormat::kDHWC);
   const Plan plan = bindings_plan(n);
   const PlanStep& last = plan.steps.back();
   EXPECT_EQ(last.op, "Reorder");

@@ -165,6 +165,12 @@ class Precision(OnnxCase):
                            ("insert-qdq=c,scale=1", "'c' is of bool: only float32"), ("insert-qdq=r,size=1", "size=1"), ("remove-qdq=r", "no QuantizeLinear")):
             self.refuse("onnx", verb, self.model, "-o", self.folder / "no.onnx", names=[name])
 
+    def test_outputs_that_leave_their_type_open(self):
+        model = model_of([helper.make_node("Relu", ["x"], ["y"])], [value("x", 3)], [helper.make_empty_tensor_value_info("y")])
+        edited, _ = self.edit(model, "float16=io", check=False)
+        self.assertEqual(edited.graph.input[0].type.tensor_type.elem_type, TensorProto.FLOAT16)
+        self.assertFalse(edited.graph.output[0].HasField("type"))
+
 
 if __name__ == "__main__":
     unittest.main()

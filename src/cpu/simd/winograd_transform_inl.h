@@ -14,9 +14,9 @@ using TransformLanes = double[kTransformLanes];
 template <int Window>
 inline void transform_taps(const double* row, const TransformLanes* taps, TransformLanes& out) {
   for (int lane = 0; lane < kTransformLanes; ++lane) {
-    double sum = row[0] * taps[0][lane];
+    double sum = 0;  // so that no sum is a negative zero
 #pragma GCC unroll 5
-    for (int k = 1; k < Window; ++k) sum += row[k] * taps[k][lane];
+    for (int k = 0; k < Window; ++k) sum += row[k] * taps[k][lane];
     out[lane] = sum;
   }
 }
