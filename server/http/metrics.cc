@@ -99,9 +99,8 @@ std::string state_text(const Models& models) {
   family.type = MetricType::Gauge;
   for (const ModelStatus& status : models.index()) {
     ClientMetric& metric = family.metric.emplace_back();
-    metric.label = {{"model", status.name},
-                    {"version", status.version},
-                    {"state", name_of(status.state)}};
+    metric.label = {
+        {"model", status.name}, {"version", status.version}, {"state", name_of(status.state)}};
     metric.gauge.value = 1;
   }
   return prometheus::TextSerializer().Serialize({family});

@@ -76,7 +76,8 @@ size_t end_of_labels(std::string_view line, size_t at) {
   return at;
 }
 
-void take_line(std::string_view line, std::map<std::pair<std::string, std::string>, StatusRow>& rows) {
+void take_line(std::string_view line,
+               std::map<std::pair<std::string, std::string>, StatusRow>& rows) {
   const size_t open = line.find('{');
   if (line.starts_with('#') || open == std::string_view::npos) return;
   const size_t close = end_of_labels(line, open);
@@ -125,8 +126,8 @@ std::string status_table(std::string_view metrics) {
     take_line(metrics.substr(begin, end - begin), rows);
     begin = end + 1;
   }
-  std::vector<std::vector<std::string>> table = {
-      {"model", "version", "state", "answered", "failed", "waiting", "batch", "median ms", "99 % ms"}};
+  std::vector<std::vector<std::string>> table = {{"model", "version", "state", "answered", "failed",
+                                                  "waiting", "batch", "median ms", "99 % ms"}};
   for (const auto& [model, row] : rows) table.push_back(cells_of(model, row));
   std::vector<size_t> widths(table[0].size());
   for (const auto& cells : table)
@@ -156,7 +157,8 @@ session::Result<std::string> fetch_metrics(const std::string& address, uint16_t 
                   + "; expected a server's metrics: say --metrics-port and --metrics-address"};
     stream << "GET /metrics HTTP/1.0\r\nHost: " << where << "\r\n\r\n" << std::flush;
     std::string text;
-    for (char part[4096]; text.size() < kMost && (stream.read(part, sizeof part), stream.gcount() > 0);)
+    for (char part[4096];
+         text.size() < kMost && (stream.read(part, sizeof part), stream.gcount() > 0);)
       text.append(part, static_cast<size_t>(stream.gcount()));
     const size_t head = text.find("\r\n\r\n");
     if (!text.starts_with("HTTP/1.") || head == std::string::npos

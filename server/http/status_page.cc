@@ -5,8 +5,7 @@
 
 namespace tenon::server {
 
-std::optional<RestResponse> status_page_response(const Models& models,
-                                                 const RestRequest& request) {
+std::optional<RestResponse> status_page_response(const Models& models, const RestRequest& request) {
   if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
   if (request.target == "/metrics") return metrics_response(models, request);
   if (request.target != "/") return std::nullopt;

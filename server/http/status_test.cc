@@ -38,8 +38,8 @@ TEST(Status, MetricsHaveEachModelsState) {
   request.method = "GET";
   request.target = "/metrics";
   const std::string table = status_table(metrics_response(models, request).text);
-  EXPECT_THAT(table, HasSubstr("broken     1        UNAVAILABLE"));
-  EXPECT_THAT(table, HasSubstr("double     2        READY"));
+  EXPECT_THAT(table, HasSubstr("\nbroken      1        UNAVAILABLE"));
+  EXPECT_THAT(table, HasSubstr("\ndouble      2        READY"));
 }
 
 TEST(Status, NobodyThereIsAnError) {

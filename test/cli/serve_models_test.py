@@ -80,7 +80,7 @@ class ServeModels(CliTest):
             np.testing.assert_array_equal(answer.as_numpy("detection_classes"), [0])
             with self.assertRaisesRegex(Exception, r"detect, step 1 \(model 'decode'\).*neither a JPEG nor a PNG"):
                 server.infer("detect", [self.tensor(client, "picture", np.zeros(9, np.uint8), "UINT8")])
-        counts = {model["name"]: model["inference_count"] for model in json.loads(self.ask("/v2/models/stats")[1])["model_stats"]}
+        counts = {model["name"]: model["inference_stats"]["success"]["count"] for model in json.loads(self.ask("/v2/models/stats")[1])["model_stats"]}
         self.assertEqual(counts, {"decode": 2, "network": 2, "boxes": 2, "detect": 2})
         self.assertEqual(json.loads(self.ask("/v2/models/detect")[1])["platform"], "ensemble")
 
