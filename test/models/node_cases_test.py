@@ -7,72 +7,19 @@ program run_cases; TENON_JOBS of them run side by side.
 """
 import collections
 import concurrent.futures
-import json
 import os
-import pathlib
 import tempfile
 import threading
 import unittest
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 
 from case_runner import Runner
+from node_cases import NOT_PASSED, WRONG, LacksTypes, all_folders, case_of, difference
 
 JOBS = int(os.environ.get("TENON_JOBS", "2"))
-CASES = pathlib.Path(os.environ["TENON_ONNX_CASES"])
-ROOT = pathlib.Path(__file__).parents[2]
-OWN = ROOT / "src/import/testdata/models"  # models of several nodes, with the results of ONNX Runtime
 EVERY = int(os.environ.get("TENON_EVERY", "1"))  # sanitizers take a part, to stay within minutes
-# What the engine has in the place of types that TensorRT lacks.
-WIDER = {np.dtype(t): wider for t, wider in
-         {"float64": np.float32, "int16": np.int32, "uint16": np.int32, "uint32": np.int64, "uint64": np.int64}.items()}
-# What .npz files hold; the other types stay inside the engine in the C++ test.
-TYPES = {*WIDER} | {np.dtype(t) for t in ("float32", "float16", "int8", "uint8", "int32", "int64", "bool")}
-FOUND = json.loads((ROOT / "docs/onnx_node_tests.json").read_text())
-ONLY_WITH_CONSTANTS = set(FOUND["only_with_constants"])
-NOT_PASSED = {name: reason for reason, names in FOUND["not_passed"].items() for name in names}
-WRONG = "expected values contradict the text"  # the one reason that is no refusal
-RANDOM = ("bernoulli",)
-MAKES_CONSTANTS = ("Window", "MelWeightMatrix")
-
-
-def read(folder, kind, names):
-    if folder.parent == OWN:
-        folder = folder / "test_data_set_0"
-    return {name: numpy_helper.to_array(onnx.load_tensor(str(folder / f"{kind}_{i}.pb")))
-            for i, name in enumerate(names)}
-
-
-def with_constants(model, folder):
-    """All inputs but the first become initializers; of operators that only make constants, all."""
-    every = any(word in model.graph.node[0].op_type for word in MAKES_CONSTANTS)
-    for i, value in enumerate(model.graph.input):
-        if i > 0 or every:
-            tensor = onnx.load_tensor(str(folder / f"input_{i}.pb"))
-            tensor.name = value.name
-            model.graph.initializer.append(tensor)
-
-
-def tolerance(folder, dtype):
-    """Relative and absolute; models of our own may say it."""
-    said = folder / "tolerance"
-    if folder.parent == OWN and said.exists():
-        return [float(number) for number in said.read_text().split()]
-    return (4e-3, 1e-3) if dtype == np.float16 else (1e-3, 1e-5)
-
-
-def difference(found, expected, folder):
-    if found.shape != expected.shape:
-        return f"shape {found.shape}, expected {expected.shape}"
-    if any(word in folder.name for word in RANDOM):
-        return ""
-    rtol, atol = tolerance(folder, expected.dtype)
-    close = np.allclose(found.astype(np.float64), expected.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
-    return "" if close else f"{found.ravel()[:4]}, expected {expected.ravel()[:4]}"
-
-
 HERE = threading.local()  # each thread has a runner of its own
 RUNNERS = []
 
@@ -82,13 +29,6 @@ def tenon(model, given="-", made="-"):
         HERE.runner = Runner()
         RUNNERS.append(HERE.runner)
     return HERE.runner.run(model, given, made)
-
-
-def output_names(graph, folder):
-    """The elements of a sequence are outputs of their own."""
-    if graph.output[0].type.HasField("sequence_type"):
-        return [f"{graph.output[0].name}_{i}" for i in range(len(list(folder.glob("output_*.pb"))))]
-    return [value.name for value in graph.output]
 
 
 def refusal(folder):
@@ -103,22 +43,13 @@ def run(folder):
     """The kind of outcome, and what is wrong."""
     if folder.name in NOT_PASSED and NOT_PASSED[folder.name] != WRONG:
         return refusal(folder)
-    model = onnx.load(folder / "model.onnx")
-    if folder.name in ONLY_WITH_CONSTANTS or folder.name in NOT_PASSED:
-        with_constants(model, folder)
-    graph = model.graph
-    weights = {tensor.name for tensor in graph.initializer}
     try:
-        inputs = read(folder, "input", [v.name for v in graph.input])
-        expected = read(folder, "output", output_names(graph, folder))
-    except Exception as error:  # element types that NumPy lacks
+        model, fed, expected = case_of(folder)
+    except LacksTypes as error:
         return "types that .npz files lack", str(error)
-    if any(a.dtype not in TYPES for a in [*inputs.values(), *expected.values()]):
-        return "types that .npz files lack", ""
     with tempfile.TemporaryDirectory() as scratch:
         given, made, path = (f"{scratch}/{name}" for name in ("in.npz", "out.npz", "model.onnx"))
         onnx.save(model, path)
-        fed = {name: a.astype(WIDER.get(a.dtype, a.dtype)) for name, a in inputs.items() if name not in weights}
         np.savez(given, **fed)
         answer = tenon(path, given if fed else "-", made)
         if answer != "ok":
@@ -133,8 +64,7 @@ def run(folder):
 
 class NodeCases(unittest.TestCase):
     def test_all(self):
-        folders = sorted(f for root in (CASES, OWN) for f in root.iterdir()
-                         if (f / "model.onnx").exists())[::EVERY]
+        folders = all_folders()[::EVERY]
         counts = collections.Counter()
         with concurrent.futures.ThreadPoolExecutor(max_workers=JOBS) as pool:
             for folder, (kind, text) in zip(folders, pool.map(run, folders)):

@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -16,7 +17,7 @@ class Server:
     """`tenon serve FOLDER` on ports of its own, ready."""
 
     def __init__(self, tenon, folder, *options, http="127.0.0.1", grpc="127.0.0.1", environment=None):
-        self.log = open(pathlib.Path(folder).parent / "server.log", "w+")
+        self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [tenon, "serve", folder, f"--http-address={http}", "--http-port=0", f"--grpc-address={grpc}", "--grpc-port=0",
              "--metrics-address=127.0.0.1", "--metrics-port=0", *options], stderr=subprocess.PIPE, text=True, env=os.environ | (environment or {}))
@@ -90,9 +91,9 @@ def write_products(path, size, layers, seed=5):
     return answer
 
 
-def write_model(path, nodes, shape, constants=(), opsets=()):
-    """From x to y, of the same shape."""
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "xy")
+def write_model(path, nodes, shape, constants=(), opsets=(), output=None):
+    """From x to y, of the same shape or that of `output`."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, of) for name, of in (("x", shape), ("y", output or shape)))
     path.parent.mkdir(parents=True, exist_ok=True)
     save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], constants), ir_version=8,
                            opset_imports=[helper.make_opsetid("", 17), *opsets]), path)

@@ -1,0 +1,183 @@
+"""Measures tenon-server with `tenon load`: what it costs over the bare engine, and beside other servers.
+
+    pip install -r bench/requirements.txt grpcio tritonclient
+    python bench/server.py overhead                  # a model of no work: one client, and 64
+    python bench/server.py large                     # tensors of 50 MB, beside memcpy
+    python bench/server.py models --models resnet50  # concurrency 1, 8, 64, 512, beside OpenVINO and ONNX Runtime
+
+Peers: OpenVINO behind gRPC's callback API in C++ (openvino_server.cc, compiled here), in both of its performance modes, and ONNX
+Runtime behind gRPC's asyncio API. OpenVINO Model Server itself is neither on PyPI nor in Debian. All servers and the load share the
+machine's cores; servers take turns, so that all see the same machine. `engine` is the plan alone, by `tenon bench`.
+"""
+import argparse
+import contextlib
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from onnx import helper
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test/server"))
+from serving import Server, write_model  # noqa: E402
+
+TENON = ROOT / "build/release/tools/tenon/tenon"
+MODELS = ROOT / ".cache/bench/models"
+CONCURRENCY = "1,8,64,512"
+LARGE = 50_000_000 // 4  # elements
+
+
+def load(model, url, *options, protocol="grpc", seconds=1.0):
+    """The levels that `tenon load` measured."""
+    done = subprocess.run([TENON, "load", "-m", model, "-u", url, "-i", protocol, "--json", "--warmUp=300", "-r", "3", "-p", str(round(seconds * 1000)),
+                           *options], capture_output=True, text=True)
+    if not done.stdout:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)["levels"]
+
+
+def engine(plan, *options, seconds=1.0):
+    """Median latency of the plan alone in ms, and queries per second."""
+    done = subprocess.run([TENON, "bench", plan, "--json", f"--duration={seconds}", "--warmUp=300", *options], capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    return result["latencyMs"]["median"], result["throughputQps"]
+
+
+def build(model, plan, *options):
+    subprocess.run([TENON, "build", model, "-o", plan, *options], capture_output=True, check=True)
+
+
+@contextlib.contextmanager
+def tenon_server(folder, **addresses):
+    server = Server(TENON, folder, **addresses)
+    try:
+        yield server
+    finally:
+        server.end()
+
+
+@contextlib.contextmanager
+def peer(*command):
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        for line in process.stdout:
+            if line == "ready\n":
+                break
+        else:
+            raise RuntimeError(f"{command[0]} does not start")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def overhead(options, folder):
+    """Latency of one client and requests a second of 64, for a model that does next to nothing."""
+    models = folder / "models"
+    write_model(models / "tiny/1/model.onnx", [helper.make_node("Relu", ["x"], ["y"])], ["n", 16])
+    build(models / "tiny/1/model.onnx", folder / "tiny.plan", "--minShapes=x:1x16", "--optShapes=x:1x16", "--maxShapes=x:4x16")
+    alone, _ = engine(folder / "tiny.plan", seconds=options.seconds)
+    rows = [{"what": "engine", "p50 us": alone * 1000}]
+    with tenon_server(models) as tcp, tenon_server(models, http=f"unix:{folder}/http", grpc=f"unix:{folder}/grpc"):
+        for protocol in ("http", "grpc"):
+            for what, url in (("TCP", f"127.0.0.1:{getattr(tcp, protocol)}"), ("UNIX socket", f"unix:{folder}/{protocol}")):
+                one, many = load("tiny", url, "--concurrency-range=1,64", protocol=protocol, seconds=options.seconds)
+                rows.append({"what": f"{protocol}, {what}", "p50 us": one["latencyMs"]["p50"] * 1000, "p99 us": one["latencyMs"]["p99"] * 1000,
+                             "over the engine us": (one["latencyMs"]["p50"] - alone) * 1000, "requests/s of 64": many["answersPerSecond"]})
+    return rows
+
+
+def large(options, folder):
+    """GB/s of inputs of 50 MB, of which the model takes one element; and of outputs, which it makes of one."""
+    models = folder / "models"
+    shape = [1, LARGE]
+    starts = [helper.make_tensor(name, 7, [1], [value]) for name, value in (("zero", 0), ("one", 1), ("axis", 1))]
+    write_model(models / "in.onnx", [helper.make_node("Slice", ["x", "zero", "one", "axis"], ["y"])], shape, starts, output=[1, 1])
+    rows = []
+    source, target = np.ones(LARGE, np.float32), np.empty(LARGE, np.float32)
+    times = []
+    for _ in range(10):
+        begin = time.perf_counter()
+        np.copyto(target, source)
+        times.append(time.perf_counter() - begin)
+    rows.append({"what": "memcpy", "GB/s": 4 * LARGE / statistics.median(times) / 1e9})
+    with tenon_server(models) as tcp, tenon_server(models, http=f"unix:{folder}/http", grpc=f"unix:{folder}/grpc"):
+        for protocol in ("http", "grpc"):
+            for what, url in (("TCP", f"127.0.0.1:{getattr(tcp, protocol)}"), ("UNIX socket", f"unix:{folder}/{protocol}")):
+                level, = load("in", url, protocol=protocol, seconds=options.seconds)
+                rows.append({"what": f"{protocol}, {what}", "ms": level["latencyMs"]["p50"], "GB/s": 4 * LARGE / level["latencyMs"]["p50"] / 1e6})
+    return rows
+
+
+def compile_openvino_server(folder):
+    import openvino
+    wheel = pathlib.Path(openvino.__file__).parent
+    schema = ROOT / "build/release/server/grpc/schema"
+    library, = wheel.glob("libs/libopenvino.so.*")
+    program = ROOT / ".cache/bench/openvino_server"
+    source = ROOT / "bench/openvino_server.cc"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{schema}", "-isystem", wheel / "include", source, *schema.glob("*.cc"), "-o", program, library,
+                        f"-Wl,-rpath,{wheel}/libs", "-lgrpc++", "-lgrpc", "-lgpr", "-labsl_synchronization", "-lprotobuf", "-lpthread"], check=True)
+    return program
+
+
+def models_beside_peers(options, folder):
+    rows = []
+    program = compile_openvino_server(folder)
+    for model in options.models:
+        onnx = MODELS / f"{model}.onnx"
+        (folder / "models").mkdir(exist_ok=True)
+        build(onnx, folder / f"models/{model}.plan")
+        _, rate = engine(folder / f"models/{model}.plan", seconds=2 * options.seconds)
+        rows.append({"what": f"{model}: engine", "1": rate})
+        port = 18500
+
+        def measure(what, url, protocol="grpc"):
+            levels = load(model, url, f"--concurrency-range={CONCURRENCY}", protocol=protocol, seconds=options.seconds)
+            rows.append({"what": f"{model}: {what}"} | {str(round(level["concurrency"])): level["answersPerSecond"] for level in levels}
+                        | {f"p50 ms of {round(level['concurrency'])}": level["latencyMs"]["p50"] for level in levels})
+            print(rows[-1], file=sys.stderr, flush=True)
+
+        with tenon_server(folder / "models") as server:
+            measure("tenon, gRPC", f"127.0.0.1:{server.grpc}")
+            measure("tenon, HTTP", f"127.0.0.1:{server.http}", "http")
+        for mode in ("latency", "throughput"):
+            with peer(program, onnx, port, mode, options.threads):
+                measure(f"OpenVINO, {mode}", f"127.0.0.1:{port}")
+        with peer(sys.executable, ROOT / "bench/onnxruntime_server.py", onnx, port, 2, max(options.threads // 2, 1)):
+            measure("ONNX Runtime", f"127.0.0.1:{port}")
+        (folder / f"models/{model}.plan").unlink()
+    return rows
+
+
+def table(rows):
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in (row.get(column, "") for column in columns)) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["overhead", "large", "models"])
+    parser.add_argument("--models", type=lambda text: text.split(","), default=["resnet50", "bert_base"])
+    parser.add_argument("--seconds", type=float, default=1.0, help="of a window; three are measured")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        part = {"overhead": overhead, "large": large, "models": models_beside_peers}[options.part]
+        rows = part(options, pathlib.Path(folder))
+    table(rows)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
