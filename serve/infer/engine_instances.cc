@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "guard.h"
@@ -62,7 +63,7 @@ class EngineInstance {
   // One run prepares the context for the shapes, the second is measured.
   Clock::duration time_of(size_t batch) {
     Tensors job = any_job();
-    const std::vector<Tensors*> jobs(batch, &job);
+    const std::vector<Tensors*> jobs(has_items() ? batch : 1, &job);
     run(jobs);
     const auto begin = Clock::now();
     run(jobs);
@@ -129,13 +130,24 @@ class EngineInstance {
     return results;
   }
 
+  // Whether axis 0 can be the same for all inputs: a state beside a batch has another one.
+  bool has_items() const {
+    std::optional<int64_t> extent;  // -1 where it varies
+    for (int i = 0; i < infer_->num_input(); ++i) {
+      const nvinfer1::Dims& shape = info_of(*infer_, infer_->get_input_name(i)).shape;
+      if (shape.nbDims > 0 && extent.value_or(shape.d[0]) != shape.d[0]) return false;
+      if (shape.nbDims > 0) extent = shape.d[0];
+    }
+    return true;
+  }
+
   // Zeros of the shapes of the profile's optimum, for one job.
   Tensors any_job() const {
     Tensors job;
     for (int i = 0; i < infer_->num_input(); ++i) {
       const session::Tensor& info = info_of(*infer_, infer_->get_input_name(i));
       Shape shape = session::to_shape(session::is_known(info.shape) ? info.shape : info.opt);
-      if (!shape.empty()) shape[0] = 1;
+      if (!shape.empty() && has_items()) shape[0] = 1;
       Tensor& tensor = job.emplace_back(std::move(shape), info.type, infer_->device());
       value_of(tensor.cpu());
     }

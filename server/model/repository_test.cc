@@ -350,5 +350,47 @@ TEST_F(RepositoryTest, CachedResponsesAreTheLoadedVersions) {
   EXPECT_EQ(options.cache->bytes(), 0u);
 }
 
+// As of voice detection: a state of two rows beside a batch of one.
+std::string stateful_plan() {
+  session::ErrorLog log;
+  const session::Engine built = session::build_engine(log, [&](auto& builder, auto& network,
+                                                               auto& config) {
+    auto* x = network.addInput("x", DataType::kFLOAT, nvinfer1::Dims{2, {-1, 3}});
+    auto* state = network.addInput("state", DataType::kFLOAT, nvinfer1::Dims{2, {2, 3}});
+    using nvinfer1::ElementWiseOperation;
+    session::add_output(
+        network, *network.addElementWise(*state, *x, ElementWiseOperation::kSUM)->getOutput(0),
+        "next");
+    session::add_output(
+        network, *network.addElementWise(*x, *x, ElementWiseOperation::kSUM)->getOutput(0), "y");
+    auto* profile = builder.createOptimizationProfile();
+    using Selector = nvinfer1::OptProfileSelector;
+    for (const auto selector : {Selector::kMIN, Selector::kOPT, Selector::kMAX})
+      profile->setDimensions("x", selector, nvinfer1::Dims{2, {1, 3}});
+    config.addOptimizationProfile(profile);
+  });
+  const std::unique_ptr<nvinfer1::IHostMemory> plan(built.engine->serialize());
+  return {static_cast<const char*>(plan->data()), plan->size()};
+}
+
+TEST_F(RepositoryTest, StatesMayHaveOtherRowsThanTheBatch) {
+  write("sums/1/model.plan", stateful_plan());
+  write("sums/config.pbtxt",
+        "output { name: 'y' } output { name: 'next' } sequence_batching { state { input_name: "
+        "'state' output_name: 'next' data_type: TYPE_FP32 dims: [2, 3] } }");
+  const auto models = start();
+  const auto model = found(*models, "sums");
+  ASSERT_NE(model, nullptr);
+  for (int i = 1; i <= 3; ++i) {
+    InferRequest request = request_of(1, 1);
+    request.sequence = {uint64_t{5}, i == 1, false};
+    InferAnswer answer = answer_of(*model, std::move(request));
+    ASSERT_EQ(error_of(answer), "");
+    Tensor& next = std::get<InferResponse>(answer).outputs.at(0).tensor;
+    EXPECT_EQ(next.shape(), (Shape{2, 3}));
+    EXPECT_EQ(*next.at<float>({1, 2}), 3 * i);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::server
