@@ -28,7 +28,7 @@ void await_all() {
   while (answered.load() < kJobs) std::this_thread::yield();
 }
 
-void run_tenon() {
+void run_pipeline(int workers) {
   using namespace tenon::serve;
   Stages<int, int, int, int> stages;
   stages.preprocess = [](int& x, const JobContext&) -> Result<int> { return x + 1; };
@@ -39,9 +39,18 @@ void run_tenon() {
   stages.postprocess = [](int&, int& y, const JobContext&) -> Result<int> { return y + 1; };
   PipelineOptions options;
   options.max_jobs = kBound;
+  options.preprocess_workers = options.postprocess_workers = workers;
   auto pipeline = *Pipeline<int, int>::start(options, std::move(stages));
   for (int i = 0; i < kJobs; ++i) pipeline->submit(i, {}, [](const Answer<int>&) { ++answered; });
   await_all();
+}
+
+void run_tenon() {
+  run_pipeline(1);
+}
+
+void run_without_workers() {
+  run_pipeline(0);
 }
 
 void run_tbb() {
@@ -92,6 +101,7 @@ void run_asio() {
 int main() {
   const std::vector<std::pair<std::string, void (*)()>> peers = {
       {"tenon::serve::Pipeline", run_tenon},
+      {"the same without workers", run_without_workers},
       {"oneTBB flow graph", run_tbb},
 #ifdef ASIO_HPP
       {"Asio thread pool, strands", run_asio},

@@ -1,5 +1,6 @@
 #include "grpc_transport.h"
 
+#include <absl/synchronization/mutex.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <tenon/printable.h>
@@ -19,6 +20,8 @@ namespace {
 using session::Error;
 
 std::shared_ptr<grpc::Channel> make_channel(const std::string& url) {
+  // As in server/grpc: Debian's Abseil looks for deadlocks at each lock.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else all channels are one connection

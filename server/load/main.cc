@@ -1,5 +1,6 @@
 // tenon-load: load for a server of the Open Inference Protocol, and what it made of it.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <tenon/printable.h>
 #include <tenon/replace_file.h>
 #include <tenon/session/result.h>
@@ -111,10 +112,19 @@ bool run(const LoadOptions& options) {
   return failure.empty();
 }
 
+// As many connections as the system has for a process, and not only as many as it gives at first.
+void allow_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 }  // namespace tenon::load
 
 int main(int count, char** words) {
+  tenon::load::allow_descriptors();
   tenon::load::LoadOptions options;
   CLI::App app(
       "Sends requests to a server of the Open Inference Protocol (KServe v2), and measures.",

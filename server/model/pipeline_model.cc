@@ -108,6 +108,17 @@ class PipelineModel final : public Model {
   }
 
  private:
+  bool has_small_outputs() const {
+    constexpr int64_t kSmall = 4096;  // elements of an item
+    return std::ranges::all_of(metadata_.outputs, [](const TensorMetadata& output) {
+      int64_t elements = 1;
+      for (size_t axis = 0; axis < output.shape.size() && elements <= kSmall; ++axis)
+        if (const int64_t extent = output.shape[axis]; axis > 0 || extent >= 0)
+          elements = extent < 0 || extent > kSmall ? kSmall + 1 : elements * extent;
+      return elements <= kSmall;
+    });
+  }
+
   serve::PipelineOptions pipeline_options() const {
     serve::PipelineOptions options;
     options.model = metadata_.name;
@@ -117,6 +128,10 @@ class PipelineModel final : public Model {
     options.when_full = serve::WhenFull::kRefuse;
     options.max_batch = metadata_.max_batch;
     options.preferred_batches = config_.preferred_batch_sizes;
+    // Tensors are moved, and waking up a thread takes longer. Who answers writes the response,
+    // though, and an instance is not to wait while that makes a text of many numbers.
+    options.preprocess_workers = 0;
+    options.postprocess_workers = has_small_outputs() ? 0 : 1;
     if (config_.max_queue_delay) {
       options.max_wait = *config_.max_queue_delay;
       options.adaptive = false;
