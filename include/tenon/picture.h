@@ -118,7 +118,7 @@ inline bool decode_jpeg(const void* data, size_t size, Picture& picture, JpegErr
   jpeg_read_header(&info, TRUE);
   errors.manager.emit_message = on_jpeg_message;  // what is odd in a header does no harm
   info.out_color_space = JCS_RGB;
-  jpeg_start_decompress(&info);
+  jpeg_calc_output_dimensions(&info);
   if (static_cast<int64_t>(info.output_width) * info.output_height > kMostPixels
       || info.output_components != 3) {
     std::snprintf(errors.text, sizeof errors.text, "a picture of %ux%u pixels is not supported",
@@ -126,6 +126,7 @@ inline bool decode_jpeg(const void* data, size_t size, Picture& picture, JpegErr
     jpeg_destroy_decompress(&info);
     return false;
   }
+  jpeg_start_decompress(&info);
   picture.width = static_cast<int>(info.output_width);
   picture.height = static_cast<int>(info.output_height);
   picture.pixels.resize(size_t{3} * info.output_width * info.output_height);

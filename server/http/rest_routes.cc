@@ -263,11 +263,11 @@ void RestRoutes::infer(RestRequest request, const std::string& name, const std::
   wanted.bytes = request.body->size();
   if (const auto error = prepare_inputs(parsed->wanted, options_.memory, wanted))
     return respond(error_response(*error));
-  auto model = std::get<std::shared_ptr<Model>>(std::move(found));
-  Model& running = *model;
-  running.infer(std::move(wanted), [model = std::move(model), format = std::move(parsed->format),
-                                    tensors = std::move(parsed->wanted), memory = options_.memory,
-                                    respond = std::move(respond)](InferAnswer answer) {
+  // This call holds it, too: the answer may come and go before infer() returns.
+  const auto model = std::get<std::shared_ptr<Model>>(std::move(found));
+  model->infer(std::move(wanted), [model, format = std::move(parsed->format),
+                                   tensors = std::move(parsed->wanted), memory = options_.memory,
+                                   respond = std::move(respond)](InferAnswer answer) {
     if (const auto* const error = std::get_if<RequestError>(&answer))
       return respond(error_response(*error));
     auto prepared = prepare_outputs(tensors, model->metadata(), memory,

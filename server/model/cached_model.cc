@@ -42,6 +42,8 @@ class CachedModel final : public Model {
   const ModelMetadata& metadata() const override { return model_->metadata(); }
 
   void infer(InferRequest request, Receive receive) override {
+    // A member of an ensemble may have sequences: what it answers depends on what came before.
+    if (request.sequence.is_given()) return model_->infer(std::move(request), std::move(receive));
     const auto begin = Clock::now();
     std::shared_ptr<CacheKey> key;
     std::optional<std::vector<NamedTensor>> outputs;

@@ -181,7 +181,10 @@ class SequenceModel final : public Model {
   }
 
   void end(const std::shared_ptr<Sequence>& sequence) {
-    if (sequence->has_slot) --running_sequences_;
+    if (sequence->has_slot)
+      --running_sequences_;
+    else
+      std::erase(backlog_, sequence);
     sequence->has_slot = false;
     const auto found = sequences_.find(sequence->id);
     if (found != sequences_.end() && found->second == sequence) sequences_.erase(found);
@@ -229,8 +232,8 @@ class SequenceModel final : public Model {
       tensors_.add_to(request, {place, sequence->states});
     });
     Receive receive = [this, sequence, place, outputs,
-                       receive = std::move(next->receive)](InferAnswer answer) {
-      answered(sequence, place, outputs, receive, std::move(answer));
+                       receive = std::move(next->receive)](InferAnswer answer) mutable {
+      answered(sequence, place, outputs, std::exchange(receive, nullptr), std::move(answer));
     };
     if (added) {
       model_->infer(std::move(request), std::move(receive));
@@ -243,14 +246,14 @@ class SequenceModel final : public Model {
 
   // Without the lock; nothing of this is used after the last request is answered.
   void answered(const std::shared_ptr<Sequence>& sequence, const SequencePlace& place,
-                const std::vector<std::string>& outputs, const Receive& receive,
-                InferAnswer answer) {
+                const std::vector<std::string>& outputs, Receive receive, InferAnswer answer) {
     if (auto* const response = std::get_if<InferResponse>(&answer)) {
       const auto taken =
           session::guard([&] { tensors_.take_from(*response, outputs, sequence->states); });
       if (!taken) answer = RequestError{Failure::kInternal, error_text(taken.error())};
     }
     receive(std::move(answer));  // before the next one runs: they are answered in their order
+    receive = nullptr;           // it may hold this model, which goes when no request counts
     {
       const std::lock_guard lock(mutex_);
       sequence->is_running = false;
@@ -280,7 +283,9 @@ class SequenceModel final : public Model {
 
   void deliver(std::vector<Answered>& answers) {
     for (auto& [receive, answer] : answers) receive(std::move(answer));
-    if (!answers.empty()) leave(answers.size());
+    // Who receives may hold this model: they go while it still counts their requests.
+    const size_t count = std::exchange(answers, {}).size();
+    if (count > 0) leave(count);
   }
 
   // Under the lock.
