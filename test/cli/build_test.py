@@ -160,8 +160,8 @@ class IoFormats(CliTest):
 
     def test_what_is_not_possible(self):
         build = ["build", MLP / "model.onnx", "-o", self.folder / "x.plan", *MLP_PROFILE]
-        self.refuse(*build, "--inputIOFormats=fp32:dhwc", names=["input 'input'.*kDHWC is for tensors of rank 5, found rank 4"])
-        self.refuse(*build, "--outputIOFormats=fp32:chw32", names=["output 'output'.*kCHW32 is for tensors of rank 4"])
+        self.refuse(*build, "--outputIOFormats=fp32:dhwc", names=["output 'output'.*kDHWC is for tensors of rank 4 or 5, found rank 2"])
+        self.refuse(*build, "--outputIOFormats=fp32:chw32", names=["output 'output'.*kCHW32 is for tensors of rank 3 or 4, found rank 2"])
         self.refuse(*build, "--inputIOFormats=fp33:chw", names=["'fp33' is not a type; expected one of: fp32"])
         self.refuse(*build, "--inputIOFormats=fp32:cwh", names=["'cwh' is not a format"])
         self.refuse(*build, "--inputIOFormats=fp32", names=["expected TYPE:FORMAT"])
