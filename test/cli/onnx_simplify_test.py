@@ -57,7 +57,7 @@ INTO_WEIGHTS = [
                              node("Div", "s,v")], [tensor("k", 4, 1, 1), tensor("t", 1, 4, 1, 1), scalar("u", 0.5), scalar("v", 3)], ["Conv"]),
     ("transposed", [node("ConvTranspose", "x,wt", "c", strides=[2, 1]), node("BatchNormalization", "c,ns,nb,nm,nv", "n"), node("Mul", "n,k")],
      [*norm(5), tensor("wt", 3, 5, 2, 3), tensor("k", 5, 1, 1)], ["ConvTranspose"]),
-    ("transposed in groups", [node("ConvTranspose", "x,wt", "c", group=3), node("Mul", "c,k")], [tensor("wt", 3, 2, 2, 3), scalar("k", 2)],
+    ("transposed in groups", [node("ConvTranspose", "x,wt", "c", group=3), node("Mul", "c,k")], [tensor("wt", 3, 1, 2, 3), scalar("k", 2)],
      ["ConvTranspose", "Mul"]),
     ("factors of pixels", [node("Conv", "x,w,b", "c"), node("Mul", "c,k")], [tensor("k", 6)], ["Conv", "Mul"]),
     ("other readers", [node("Conv", "x,w,b", "c"), node("Mul", "c,k", "m"), node("Add", "c,m")], [scalar("k", 2)], ["Conv", "Mul", "Add"]),

@@ -36,8 +36,9 @@ struct QuantizedPanels {
   NextRead read_of(int64_t output_channel, int64_t width, const Share& of) const;
 
  private:
-  int64_t groups() const { return (rows + group - 1) / group; }
-  int64_t packed_rows() const { return bits == 4 ? (rows + 1) / 2 : rows; }
+  // Of rows from 1 on, whose number a plan says.
+  int64_t groups() const { return (rows - 1) / group + 1; }
+  int64_t packed_rows() const { return bits == 4 ? rows / 2 + rows % 2 : rows; }
   Shape packed_shape(int64_t output_channels) const;
   const uint8_t* packed(int64_t output_channel, int64_t width, int64_t row) const;
   /// Calls `body(group, row)` for parts of `of` that share a scale and begin with that row.
