@@ -59,11 +59,18 @@ class BadModels(CliTest):
             return f"what was written cannot be read: {again.stderr}"
         return ""
 
-    def check_all(self, commands, models):
-        is_readable = {model: run("onnx", "show", model).returncode == 0 for model in models}  # else it stays as bad as it is
+    def check_all(self, commands, models, others=()):
+        """`others` are models that commands name."""
+        is_readable = {model: run("onnx", "show", model).returncode == 0 for model in [*models, *others]}  # else it stays as bad as it is
+
+        def check(case):
+            words, model = case
+            read = [model, *(other for other in others if f"={other}:" in words[0])]
+            return self.check(words, model, all(is_readable[each] for each in read))
+
         cases = [(words, model) for model in models for words in commands]
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-            found = pool.map(lambda case: self.check(*case, is_readable[case[1]]), cases)
+            found = pool.map(check, cases)
         for (words, model), wrong in zip(cases, found, strict=True):
             with self.subTest(model=model.name, verbs=words):
                 self.assertEqual(wrong, "")
@@ -94,8 +101,9 @@ class BadModels(CliTest):
 
     def test_bad_models_are_put_together(self):
         self.write_helpers()
-        self.check_all([[f"{verb}={model}:y=x:p_"] for model in self.files[::3] for verb in ("append", "prepend")],
-                       [self.folder / "good.onnx"])
+        others = self.files[::3]
+        self.check_all([[f"{verb}={model}:y=x:p_"] for model in others for verb in ("append", "prepend")],
+                       [self.folder / "good.onnx"], others)
 
     def test_what_is_no_file(self):
         self.write_helpers()
