@@ -89,6 +89,11 @@ EDITS = {"fold": fold, "convert": convert, "rename_tensor": rename_tensor, "rena
     ("remove_unused", "remove_without_effect", "share_equal", "infer_shapes", "clear_shapes", "resolve_conditions", "inline_functions")}
 
 
+# Whose If has branches of different ranks: the engine refuses them where edits leave its condition, but not what that follows from, open.
+REFUSED_AFTERWARDS = {"test_affine_grid_2d_expanded", "test_affine_grid_3d_expanded", "test_affine_grid_2d_align_corners_expanded",
+                      "test_affine_grid_3d_align_corners_expanded"}
+
+
 class RandomEdits(unittest.TestCase):
     def setUp(self):
         self.counts, self.runner = collections.Counter(), Runner()
@@ -133,18 +138,21 @@ class RandomEdits(unittest.TestCase):
             except LacksTypes:  # edited and undone, and not run
                 self.edited((folder / "model.onnx").read_bytes(), str(folder / "model.onnx"), rng, 8 * TIMES)
                 continue
-            for name in list(fed):  # what is constant can be folded
-                if rng.random() < 0.3:
-                    model.graph.initializer.append(numpy_helper.from_array(fed[name].astype(
-                        onnx.helper.tensor_dtype_to_np_dtype(next(v for v in model.graph.input if v.name == name).type.tensor_type.elem_type)), name))
-                    model.graph.input.remove(next(v for v in model.graph.input if v.name == name))
-                    del fed[name]
+            for given in list(model.graph.input):  # what is constant can be folded
+                element = given.type.tensor_type.elem_type
+                if element != 0 and given.name in fed and rng.random() < 0.3:
+                    array = fed.pop(given.name).astype(onnx.helper.tensor_dtype_to_np_dtype(element))
+                    model.graph.initializer.append(numpy_helper.from_array(array, given.name))
+                    model.graph.input.remove(given)
             with self.subTest(folder.name), tempfile.TemporaryDirectory() as scratch:
                 data = model.SerializeToString()
                 result, done = self.edited(data, "", rng, 8 * TIMES)
                 if self.outputs(data, pathlib.Path(scratch), fed)[0] != "ok":
                     continue
-                answer, found = self.outputs(result, pathlib.Path(scratch), fed)
+                left = {given.name for given in onnx.load_from_string(result).graph.input}  # an edit takes away what nobody reads
+                answer, found = self.outputs(result, pathlib.Path(scratch), {name: array for name, array in fed.items() if name in left})
+                if folder.name in REFUSED_AFTERWARDS and "branches" in answer:
+                    continue
                 self.assertEqual(answer, "ok", done)
                 for name, value in expected.items():
                     self.assertEqual(difference(found[name], value, folder), "", f"{name} after {done}")
