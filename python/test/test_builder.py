@@ -97,9 +97,11 @@ def test_configurations_keep_their_settings(builder):
                         "profiling_verbosity": trt.ProfilingVerbosity.DETAILED,
                         "engine_capability": trt.EngineCapability.STANDARD,
                         "default_device_type": trt.DeviceType.GPU,
-                        "profile_stream": 0, "DLA_core": 1}.items():
+                        "profile_stream": 0}.items():
         setattr(config, name, value)
         assert getattr(config, name) == value, name
+    config.DLA_core = 1
+    assert config.DLA_core == -1, "there is none, and then nothing is set"
     config.reset()
     assert config.builder_optimization_level == 3
     with pytest.raises(TypeError):
