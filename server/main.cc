@@ -223,8 +223,8 @@ void serve(const Options& options) {
   if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
   of_models.log = log;
   Repository models(of_models);
-  RestRoutes routes(
-      models, {options.control == "explicit", {}, shared.memory, options.allow_status_page});
+  RestRoutes routes(models,
+                    {options.control == "explicit", {}, shared.memory, options.allow_status_page});
 
   // They listen before models are loaded, so that probes see that the server lives.
   const auto http = options.allow_http ? start_http(options, routes, shared) : nullptr;

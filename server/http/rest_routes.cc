@@ -265,21 +265,21 @@ void RestRoutes::infer(RestRequest request, const std::string& name, const std::
     return respond(error_response(*error));
   // This call holds it, too: the answer may come and go before infer() returns.
   const auto model = std::get<std::shared_ptr<Model>>(std::move(found));
-  model->infer(std::move(wanted), [model, format = std::move(parsed->format),
-                                   tensors = std::move(parsed->wanted), memory = options_.memory,
-                                   respond = std::move(respond)](InferAnswer answer) {
-    if (const auto* const error = std::get_if<RequestError>(&answer))
-      return respond(error_response(*error));
-    auto prepared = prepare_outputs(tensors, model->metadata(), memory,
-                                    std::get<InferResponse>(std::move(answer)));
-    if (const auto* const error = std::get_if<RequestError>(&prepared))
-      return respond(error_response(*error));
-    auto& made = std::get<OutputResponse>(prepared);
-    ServedRequest served{made.model, made.version, made.id, made.queue, made.compute};
-    auto response = infer_response(std::move(made), format);
-    if (response) response->served = std::move(served);
-    respond(response ? *std::move(response) : error_response(500, response.error()));
-  });
+  model->infer(std::move(wanted),
+               [model, format = std::move(parsed->format), tensors = std::move(parsed->wanted),
+                memory = options_.memory, respond = std::move(respond)](InferAnswer answer) {
+                 if (const auto* const error = std::get_if<RequestError>(&answer))
+                   return respond(error_response(*error));
+                 auto prepared = prepare_outputs(tensors, model->metadata(), memory,
+                                                 std::get<InferResponse>(std::move(answer)));
+                 if (const auto* const error = std::get_if<RequestError>(&prepared))
+                   return respond(error_response(*error));
+                 auto& made = std::get<OutputResponse>(prepared);
+                 ServedRequest served{made.model, made.version, made.id, made.queue, made.compute};
+                 auto response = infer_response(std::move(made), format);
+                 if (response) response->served = std::move(served);
+                 respond(response ? *std::move(response) : error_response(500, response.error()));
+               });
 }
 
 void RestRoutes::handle(RestRequest request, Respond respond) {

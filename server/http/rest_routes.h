@@ -14,7 +14,7 @@ struct RestOptions {
   bool allows_model_control = false;  ///< loading and unloading
   JsonLimits limits;
   SharedMemory* memory = nullptr;  ///< outlives the routes; null for none
-  bool has_status_page = false;  ///< GET / and GET /metrics, as status_page.h says
+  bool has_status_page = false;    ///< GET / and GET /metrics, as status_page.h says
 };
 
 /// Answers what a target of the protocol asks for.
