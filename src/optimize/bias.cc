@@ -1,4 +1,3 @@
-#include "ops/elementwise.h"
 #include "ops/matrix_multiply.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
@@ -8,17 +7,10 @@ namespace {
 
 // The constant that `sum` adds to `product`: one row, in the product's rank.
 Value* added_row(const Node& sum, const Value& product) {
-  const auto* op = sum.as<ElementWise>();
-  if (op == nullptr || op->operation != nvinfer1::ElementWiseOperation::kSUM) return nullptr;
-  if (!is_plain(sum) || !is_float_only(sum)) return nullptr;
-  if (sum.outputs[0]->dims != product.dims || product.dims.empty()) return nullptr;
-  Value* other = sum.inputs[sum.inputs[0] == &product ? 1 : 0];
-  const Tensor* constant = float_constant(other);
-  const Dim columns = product.dims.back();
-  if (constant == nullptr || !columns->is_integer_constant()) return nullptr;
-  const Shape& shape = constant->shape();
-  return shape.back() == columns->value.integer && shape.back() == constant->count() ? other
-                                                                                     : nullptr;
+  Value* const addend = addend_of(sum, product);
+  if (addend == nullptr || !is_float_only(sum)) return nullptr;
+  const Tensor* constant = float_constant(addend);
+  return constant != nullptr && is_row_of(*constant, product) ? addend : nullptr;
 }
 
 }  // namespace

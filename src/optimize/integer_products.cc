@@ -1,7 +1,6 @@
 // Convolutions and matrix products between Dequantize and Quantize become products of integers.
 #include "network/reference_run.h"
 #include "ops/dequantize.h"
-#include "ops/elementwise.h"
 #include "ops/integer_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/shuffle.h"
@@ -218,18 +217,11 @@ bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, N
   return true;
 }
 
-// The row that `sum` adds to the rows of a product.
+// The row that `sum` adds to the rows of a product, perhaps through layers of constants.
 std::optional<std::vector<double>> added_row(const Node& sum, const Value& product) {
-  const auto* op = sum.as<ElementWise>();
-  if (op == nullptr || op->operation != nvinfer1::ElementWiseOperation::kSUM || !is_plain(sum)
-      || sum.outputs[0]->dims != product.dims)
-    return std::nullopt;
-  const auto row = known(sum.inputs[sum.inputs[0] == &product ? 1 : 0]);
-  const Dim columns = product.dims.back();
-  if (!row || row->type() != DataType::kFLOAT || row->shape().rank() == 0
-      || !columns->is_integer_constant() || row->count() != columns->value.integer
-      || row->shape().back() != row->count())
-    return std::nullopt;
+  const Value* const addend = addend_of(sum, product);
+  const auto row = addend != nullptr ? known(addend) : std::nullopt;
+  if (!row || row->type() != DataType::kFLOAT || !is_row_of(*row, product)) return std::nullopt;
   return row->numbers();
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/half.h"
+#include "ops/elementwise.h"
 
 namespace tenon {
 namespace {
@@ -92,6 +93,22 @@ std::optional<Tensor> to_tensor(DataType type, const Shape& shape,
                                               : false;
   if (!fits) return std::nullopt;
   return tensor;
+}
+
+Value* addend_of(const Node& sum, const Value& product) {
+  const auto* op = sum.as<ElementWise>();
+  if (op == nullptr || op->operation != nvinfer1::ElementWiseOperation::kSUM || !is_plain(sum)
+      || sum.outputs[0]->dims != product.dims)
+    return nullptr;
+  return sum.inputs[sum.inputs[0] == &product ? 1 : 0];
+}
+
+bool is_row_of(const Tensor& constant, const Value& product) {
+  const Shape& shape = constant.shape();
+  if (product.dims.empty() || shape.rank() == 0) return false;
+  const Dim columns = product.dims.back();
+  return columns->is_integer_constant() && shape.back() == columns->value.integer
+         && shape.back() == constant.count();
 }
 
 std::optional<int64_t> difference(Dim a, Dim b) {

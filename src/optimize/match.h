@@ -44,6 +44,10 @@ std::optional<std::vector<double>> along_axis(const Value* value, int axis, int6
 /// A tensor of a float type; nothing when a number does not fit it.
 std::optional<Tensor> to_tensor(DataType type, const Shape& shape,
                                 const std::vector<double>& numbers);
+/// What `sum` adds to `product`, whose extents it keeps; null where it is no plain sum of it.
+Value* addend_of(const Node& sum, const Value& product);
+/// Whether a constant is one row, which is the same for all rows of `product`.
+bool is_row_of(const Tensor& constant, const Value& product);
 /// a - b when it is a known number.
 std::optional<int64_t> difference(Dim a, Dim b);
 
