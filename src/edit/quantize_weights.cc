@@ -17,6 +17,7 @@
 #include "edit/undone.h"
 #include "edit/value_types.h"
 #include "edit/values.h"
+#include "ops/support/reference.h"
 
 namespace tenon::edit {
 namespace {
@@ -123,13 +124,6 @@ Tensor integer_tensor(const std::vector<float>& integers, const Shape& shape, in
   return t;
 }
 
-std::vector<float> floats_of(const Tensor& t) {
-  if (t.type() == DataType::kFLOAT) return {t.data<float>(), t.data<float>() + t.count()};
-  std::vector<float> floats;
-  for (int64_t i = 0; i < t.count(); ++i) floats.push_back(static_cast<float>(t.data<Half>()[i]));
-  return floats;
-}
-
 Tensor scale_tensor(const std::vector<float>& scales, const Shape& shape, DataType type) {
   if (type == DataType::kFLOAT) return Tensor::of<float>(type, shape, std::span(scales));
   Tensor t(type, shape);
@@ -197,8 +191,8 @@ class Quantizer {
     Matrix m{shape[0], shape[1], axis, 0};
     m.group = options_.group == 0 ? m.depth() : std::min(options_.group, m.depth());
     const float largest = options_.bits == 4 ? 7 : 127;
-    const std::vector<float> floats = floats_of(weights);
-    for (const float x : floats)
+    const Floats floats(view_of(weights));
+    for (const float x : std::span(floats.data(), static_cast<size_t>(weights.count())))
       require(std::isfinite(x), "the weights '{}' have {}: only finite ones can be quantized",
               printable(name), x);
     const Quantized q = quantized(floats.data(), m, {-largest - 1, largest}, weights.type());

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/low_precision.h"
 #include "cpu/convolution/direct_panels.h"
 #include "network/network.h"
 #include "ops/dequantize.h"
+#include "ops/support/reference.h"
 
 namespace tenon::cpu {
 namespace {
@@ -14,15 +14,8 @@ namespace {
 constexpr int64_t kMaxPanel = kPanelVectors * 16;  // output channels of any machine
 
 std::vector<float> numbers_of(const Tensor& t) {
-  std::vector<float> numbers(static_cast<size_t>(t.count()));
-  if (t.type() == DataType::kINT4) {
-    read_low_precision(t.type(), t.data(), 0, t.count(), numbers.data());
-  } else {
-    const std::vector<double> doubles = t.numbers();
-    std::transform(doubles.begin(), doubles.end(), numbers.begin(),
-                   [](double x) { return static_cast<float>(x); });
-  }
-  return numbers;
+  const Floats floats(view_of(t));
+  return {floats.data(), floats.data() + t.count()};
 }
 
 bool is_integer_weights(DataType type) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cpu/simd/avx512_byte_epilogue.h"
+#include "cpu/simd/byte_segments.h"
+#include "cpu/simd/tile_configuration.h"
 
 namespace tenon::cpu {
 
@@ -12,12 +14,6 @@ namespace {
 
 constexpr int64_t kTile = avx512::kTilePixels;  // rows of a tile, and its columns of 32 bits
 constexpr int64_t kGroupBytes = kPanelChannels * kDotGroupBytes;  // of a panel's dot group
-
-struct TileConfiguration {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
 
 // Tiles 0 to 3 hold sums, segment by segment, 4 and 5 data, 6 and 7 weights of so many dot groups.
 TileConfiguration configuration_of(int64_t groups) {
@@ -41,12 +37,6 @@ int64_t groups_of(int64_t steps) {
 struct Ahead {
   const int8_t* next;
   int64_t lines;
-};
-
-// Pixels of a row, some of those that are computed together.
-struct Segment {
-  const uint8_t* first;
-  int64_t pixels, out;
 };
 
 template <int S>
@@ -129,25 +119,9 @@ void product_with(const Epilogue& epilogue, const ByteWindows& w, int64_t groups
   const int64_t pairs = (w.rows * ((w.pixels + kTile - 1) / kTile) + 1) / 2;
   const int64_t tiles = pairs * w.runs * (w.steps / groups);
   Ahead ahead = {panel.weights + panel.bytes, (panel.bytes / 64 + tiles - 1) / tiles};
-  int64_t row = 0, pixel = 0;
-  const auto next = [&] {
-    const Segment segment = {w.first + row * w.row_step + pixel * w.pixel_step,
-                             std::min(w.pixels - pixel, kTile),
-                             row * out_steps.row + pixel * out_steps.pixel};
-    pixel += kTile;
-    if (pixel >= w.pixels) {
-      pixel = 0;
-      ++row;
-    }
-    return segment;
-  };
-  while (row < w.rows) {
-    const Segment first = next();
-    if (row < w.rows)
-      product_of<2>({first, next()}, w, groups, panel.weights, epilogue, out_steps.pixel, ahead);
-    else
-      product_of<1>({first}, w, groups, panel.weights, epilogue, out_steps.pixel, ahead);
-  }
+  for_segments<kTile>(w, out_steps, [&](const auto& segments) {
+    product_of(segments, w, groups, panel.weights, epilogue, out_steps.pixel, ahead);
+  });
 }
 
 }  // namespace

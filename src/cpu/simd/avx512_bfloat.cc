@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cpu/simd/bfloat_product.h"
+#include "cpu/simd/tile_configuration.h"
 
 namespace tenon::cpu {
 namespace {
@@ -205,12 +206,6 @@ void product_by_vectors(const BfloatRows& rows, const BfloatColumns& columns,
 
 // --- AMX: one or two tiles of rows by one or two of columns. Tiles 0 to 3 hold sums, row tile by
 // row tile, 4 and 5 rows, 6 and 7 columns.
-
-struct TileConfiguration {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16];
-  uint8_t rows[16];
-};
 
 constexpr TileConfiguration all_tiles_whole() {
   TileConfiguration c{};

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/simd/avx512_byte_epilogue.h"
+#include "cpu/simd/byte_segments.h"
 
 namespace tenon::cpu {
 using namespace avx512::bytes;
@@ -21,12 +22,6 @@ typedef int32_t DotGroup __attribute__((may_alias, aligned(1)));
 constexpr int kSegment = 7, kShortSegment = 4;
 // Weights come from memory beyond the L2 cache: so many bytes before they are needed.
 constexpr int64_t kAhead = 16384;
-
-// Pixels of a row, some of those that are computed together.
-struct Segment {
-  const uint8_t* first;
-  int64_t pixels, out;
-};
 
 // Adds the products of the dot groups of sixteen output channels with one of the data, whose
 // elements have no sign where they are bytes.
@@ -108,25 +103,9 @@ template <class Elements, int P, int S, class Epilogue>
 template <class Elements, int P, class Epilogue>
 void product_with(const Epilogue& epilogue, const ByteWindows& w, const int8_t* panel,
                   ByteResultSteps out_steps) {
-  int64_t row = 0, pixel = 0;
-  const auto next = [&] {
-    const Segment segment = {w.first + row * w.row_step + pixel * w.pixel_step,
-                             std::min<int64_t>(w.pixels - pixel, P),
-                             row * out_steps.row + pixel * out_steps.pixel};
-    pixel += P;
-    if (pixel >= w.pixels) {
-      pixel = 0;
-      ++row;
-    }
-    return segment;
-  };
-  while (row < w.rows) {
-    const Segment first = next();
-    if (row < w.rows)
-      product_of<Elements, P, 2>({first, next()}, w, panel, epilogue, out_steps.pixel);
-    else
-      product_of<Elements, P, 1>({first}, w, panel, epilogue, out_steps.pixel);
-  }
+  for_segments<P>(w, out_steps, [&](const auto& segments) {
+    product_of<Elements, P>(segments, w, panel, epilogue, out_steps.pixel);
+  });
 }
 
 // Whether short segments compute fewer pixels of a row.
