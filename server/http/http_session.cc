@@ -203,7 +203,7 @@ class HttpSession final : public HttpConnection,
   }
 
   void on_sign(error_code error) {
-    if (error || is_answering_) return;
+    if (error || is_answering_ || stop_.stop_requested()) return;  // answered, or shut
     constexpr short kGone = POLLRDHUP | POLLHUP | POLLERR;
     pollfd descriptor{socket().native_handle(), POLLRDHUP, 0};
     if (::poll(&descriptor, 1, 0) == 1 && (descriptor.revents & kGone) != 0) {
