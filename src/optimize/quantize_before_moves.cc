@@ -1,11 +1,15 @@
 #include "optimize/quantize_before_moves.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "ops/concatenation.h"
 #include "ops/dequantize.h"
 #include "ops/pooling.h"
+#include "ops/resize.h"
+#include "ops/slice.h"
+#include "ops/support/data_movement.h"
 #include "optimize/quantization.h"
 
 namespace tenon {
@@ -60,16 +64,34 @@ class Movement {
     if (move == nullptr || !is_plain(*move) || move->outputs.size() != 1 || result.is_debug
         || uses.only(result) != &quantize || !is_float(result.type))
       return nullptr;
-    if (move->as<Concatenation>() != nullptr) return move;
-    const auto* pooling = move->as<Pooling>();
-    const bool is_maximum = pooling != nullptr && pooling->type == nvinfer1::PoolingType::kMAX
-                            && target_.fuses(*pooling, {});
-    return is_maximum ? move : nullptr;
+    const bool moves = moved_inputs(*move) > 0
+                       && (move->as<Concatenation>() != nullptr
+                           || (move->as<Pooling>() != nullptr && target_.fuses(*move->op, {}))
+                           || (move->as<Resize>() != nullptr && enlarges(*move))
+                           || (move->as<Slice>() != nullptr
+                               && only_becomes(uses, *move->inputs[0], *form_of(quantize))));
+    return moves ? move : nullptr;
+  }
+
+  // Fewer elements are quantized before it.
+  static bool enlarges(const Node& move) {
+    const auto before = constant_shape(move.inputs[0]->dims);
+    const auto after = constant_shape(move.outputs[0]->dims);
+    return before && after && before->volume() <= after->volume();
+  }
+
+  // Whether all that is read of it are slices that become these bytes.
+  static bool only_becomes(const Uses& uses, const Value& x, const Form& form) {
+    return !x.is_output && std::ranges::all_of(uses.of(x), [&](const Node* user) {
+      if (user->as<Slice>() == nullptr || user->inputs[0] != &x) return false;
+      const Node* quantize = uses.only(*user->outputs[0]);
+      return quantize != nullptr && form_of(*quantize) == form;
+    });
   }
 
   std::vector<Value*> bytes_of_inputs(const Node& quantize, const Node& move) {
-    std::vector<Value*> inputs;
-    for (Value* input : move.inputs) inputs.push_back(&bytes_of(*input, quantize));
+    std::vector<Value*> inputs = move.inputs;
+    for (size_t i = 0; i < moved_inputs(move); ++i) inputs[i] = &bytes_of(*inputs[i], quantize);
     return inputs;
   }
 

@@ -6,8 +6,9 @@
 
 namespace tenon {
 
-/// A Quantize to bytes behind a Concatenation or a maximum pooling that nobody else reads goes in
-/// front of it, to each input: what moves are bytes then, and the layers before can end with them.
+/// A Quantize to bytes behind a Concatenation, a maximum pooling, slices or a nearest-neighbour
+/// Resize that nobody else reads goes in front of it, to each input: what moves are bytes then, and
+/// the layers before can end with them. Where a tensor is sliced all slices become the same bytes.
 /// The results are the same to the bit. A tensor gets one such Quantize, and none where it was
 /// dequantized from such bytes.
 void quantize_before_moves(Network& network, const Target& target);

@@ -2,6 +2,8 @@
 
 #include "ops/concatenation.h"
 #include "ops/pooling.h"
+#include "ops/resize.h"
+#include "ops/slice.h"
 #include "optimize/quantized_model.h"
 
 namespace tenon {
@@ -24,6 +26,21 @@ Value& pooled(Model& m, Value& x, nvinfer1::PoolingType type = nvinfer1::Pooling
   op->window = {3, 3};
   op->stride = {1, 1};
   op->pre_padding = op->post_padding = {1, 1};
+  return m.add(std::move(op), {&x});
+}
+
+Value& sliced(Model& m, Value& x, int64_t begin, int64_t channels) {
+  auto op = std::make_unique<Slice>();
+  op->start = {0, begin, 0, 0};
+  op->size = {1, channels, 5, 5};
+  op->stride = {1, 1, 1, 1};
+  return m.add(std::move(op), {&x});
+}
+
+Value& enlarged(Model& m, Value& x, int64_t extent, nvinfer1::InterpolationMode mode) {
+  auto op = std::make_unique<Resize>();
+  op->mode = mode;
+  op->output_size = {1, 2, extent, extent};
   return m.add(std::move(op), {&x});
 }
 
@@ -66,6 +83,33 @@ TEST(QuantizeBeforeMoves, WhatWasDequantizedFromTheSameBytesIsNotQuantizedAgain)
     m.output(m.through(c, DataType::kINT8, kStep, 0));
     const auto kinds = kinds_after(m.network);
     EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "Quantize"), scale == kStep ? 2 : 3);
+  }
+}
+
+// As in YOLO's C2f: both halves of a tensor become the same bytes, of which a layer reads one.
+TEST(QuantizeBeforeMoves, SlicesAreOfBytesWhereAllAre) {
+  for (const float other : {kStep, 2 * kStep}) {
+    QuantizedModel m;
+    Value& x = m.activation(m.input({1, 4, 5, 5}, "x"), ActivationType::kTANH);
+    Value &first = sliced(m, x, 0, 2), &second = sliced(m, x, 2, 2);
+    m.output(m.through(concatenated(m, {&first, &second}), DataType::kINT8, kStep, 3));
+    m.output(m.through(second, DataType::kINT8, other, 3), "half");
+    const auto kinds = kinds_after(m.network);
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "Quantize"), other == kStep ? 1 : 3);
+    EXPECT_EQ(kinds[1], other == kStep ? "Quantize" : "Slice");
+  }
+}
+
+TEST(QuantizeBeforeMoves, WhatIsEnlargedIsQuantizedBefore) {
+  using nvinfer1::InterpolationMode;
+  for (const auto& [mode, extent, first] :
+       {std::tuple(InterpolationMode::kNEAREST, int64_t{10}, "Quantize"),
+        std::tuple(InterpolationMode::kNEAREST, int64_t{3}, "Resize"),
+        std::tuple(InterpolationMode::kLINEAR, int64_t{10}, "Resize")}) {
+    QuantizedModel m;
+    Value& x = m.input({1, 2, 5, 5});
+    m.output(m.through(enlarged(m, x, extent, mode), DataType::kINT8, kStep, 0));
+    EXPECT_EQ(kinds_after(m.network)[0], first);
   }
 }
 

@@ -4,15 +4,14 @@
 #include <onnx_schema.pb.h>
 
 #include "import/import.h"
-#include "ops/pooling.h"
 #include "quantize/linear_nodes.h"
+#include "quantize/shared_scales.h"
 #include "quantize/whole_model.h"
 
 namespace tenon {
 namespace {
 
-// What the placement says, by ONNX's names; symmetric, as the scales are. What maximum pooling
-// makes keeps the scale of its data.
+// What the placement says, by ONNX's names; symmetric, as the scales are.
 LinearPlacement by_names(const Network& network, const Placement& placement, const Scales& scales) {
   LinearPlacement names;
   for (const Placement::Activation& activation : placement.activations) {
@@ -24,12 +23,7 @@ LinearPlacement by_names(const Network& network, const Placement& placement, con
         names.reads.emplace(tensor, node->inputs[1]->name);
     }
   }
-  for (const Node* node : network.sorted()) {
-    if (node->as<Pooling>() == nullptr) continue;
-    const auto data = names.scales.find(node->inputs[0]->name);
-    const auto result = names.scales.find(node->outputs[0]->name);
-    if (data != names.scales.end() && result != names.scales.end()) result->second = data->second;
-  }
+  share_scales(network, names.scales);
   return names;
 }
 

@@ -81,6 +81,31 @@ class Quantize(CliTest):
         self.assertLess(abs(found - expected).max(), 0.02 * np.ptp(floats))  # a byte that rounds the other way
         self.assertLess(abs(found - floats).max(), 0.05 * np.ptp(floats))
 
+    def test_what_is_only_moved_keeps_one_scale(self):
+        """As in YOLO's C2f: a half goes through a convolution, and is concatenated with both halves."""
+        weights = {"w0": tensor(8, 3, 3, 3, scale=.3), "w1": tensor(4, 4, 3, 3, scale=2), "w2": tensor(8, 12, 1, 1, scale=.1)}
+        nodes = [helper.make_node("Conv", ["x", "w0"], ["c0"], name="conv0", pads=[1] * 4),
+                 helper.make_node("Split", ["c0"], ["a", "b"], name="split", axis=1, num_outputs=2),
+                 helper.make_node("Conv", ["b", "w1"], ["c1"], name="conv1", pads=[1] * 4),
+                 helper.make_node("Concat", ["a", "b", "c1"], ["c"], name="concat", axis=1),
+                 helper.make_node("Conv", ["c", "w2"], ["y"], name="conv2")]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 16, 16])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 8, 16, 16])],
+                                  [numpy_helper.from_array(v, n) for n, v in weights.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+        onnx.save(model, self.model)
+        quantized, constants = self.quantize()
+        model.graph.output.extend([helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("b", "c")])
+        _, b, c = ReferenceEvaluator(model).run(None, {"x": SAMPLES})
+        self.assertLess(abs(b).max() * 2, abs(c).max(), "so that it shows which range was taken")
+        for name in ("b", "c"):
+            np.testing.assert_allclose(constants[f"{name}_scale"], abs(c).max() / 127, rtol=1e-5)
+        x, out = SAMPLES[:4], self.folder / "out.npz"
+        np.savez(self.folder / "in.npz", x=x)
+        self.succeed("run", self.quantized, "--inputs", self.folder / "in.npz", "--outputs", out)
+        expected, = ReferenceEvaluator(quantized).run(None, {"x": x})
+        self.assertLess(abs(np.load(out)["y"] - expected).max(), 0.02 * np.ptp(expected))
+
     def test_a_cache_is_made_and_taken(self):
         cache = self.folder / "cache"
         self.quantize(f"--calib={cache}")

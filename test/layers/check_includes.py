@@ -30,7 +30,7 @@ OUTSIDE = {
     "check": PUBLIC | {"kit"},
     "compare": PUBLIC | {"session"},
     "lint": PUBLIC,
-    "tools": PUBLIC | {"kit", "check", "compare", "lint", "session"},
+    "tools": PUBLIC | {"kit", "check", "compare", "lint", "session", "serve"},
     "examples": PUBLIC | {"kit", "session", "serve"},
     "python": PUBLIC | {"session", "serve", "check"},
     "bench": PUBLIC | {"tools", "session", "serve"},

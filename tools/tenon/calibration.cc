@@ -108,7 +108,7 @@ CalibrationData open_samples(const session::Model& model, const std::string& pat
   std::vector<const nvinfer1::ITensor*> inputs;
   for (int32_t i = 0; i < model.network->getNbInputs(); ++i)
     inputs.push_back(model.network->getInput(i));
-  CalibrationData data(path, std::move(inputs), memory);
+  CalibrationData data(path, std::move(inputs), memory, options.calibration_pictures);
   session::Shapes batch = varying_shapes(model, "--optShapesCalib", shapes_of(options).opt, &data);
   add_fixed_shapes(*model.network, batch);
   data.set_shapes(std::move(batch));

@@ -4,20 +4,30 @@
 #include <filesystem>
 
 #include "error.h"
+#include "picture.h"
+#include "picture_samples.h"
 
 namespace tenon::tool {
 namespace {
 
 namespace fs = std::filesystem;
 
+// All of one kind.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path, error))
-    if (entry.path().extension() == ".npz") files.push_back(entry.path());
+  std::vector<std::string> files, pictures;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const std::string file = entry.path();
+    if (is_picture(file)) pictures.push_back(file);
+    if (entry.path().extension() == ".npz") files.push_back(file);
+  }
   if (error) fail("--calibData: {}: {}", path, error.message());
-  if (files.empty()) fail("--calibData: {}: holds no .npz file", path);
+  if (files.empty() && pictures.empty())
+    fail("--calibData: {}: holds no .npz file, and no .jpg, .jpeg or .png", path);
+  if (!files.empty() && !pictures.empty())
+    fail("--calibData: {}: holds .npz files and pictures: keep those of one kind", path);
+  files.insert(files.end(), pictures.begin(), pictures.end());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -26,16 +36,30 @@ std::vector<std::string> files_of(const std::string& path) {
 
 CalibrationData::CalibrationData(const std::string& path,
                                  std::vector<const nvinfer1::ITensor*> inputs,
-                                 session::Memory::Kind memory)
-    : inputs_(std::move(inputs)), files_(files_of(path)) {
+                                 session::Memory::Kind memory, const PictureSampleOptions& pictures)
+    : inputs_(std::move(inputs)),
+      files_(files_of(path)),
+      has_pictures_(is_picture(files_.front())),
+      pictures_(pictures) {
   memory_.reserve(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) memory_.emplace_back(memory);
-  open_next();
+  if (!has_pictures_)
+    open_next();
+  else if (inputs_.size() != 1)
+    fail("--calibData: {}: pictures fill a network's only input, and it has {}: give .npz files",
+         path, inputs_.size());
 }
 
 session::Shape CalibrationData::sample_shape(const std::string& input) const {
-  session::Shape shape = array(input).shape;
+  session::Shape shape =
+      has_pictures_ ? session::to_shape(inputs_.front()->getDimensions()) : array(input).shape;
   if (!shape.empty()) shape[0] = 1;
+  for (const int64_t extent : shape)
+    if (extent < 0)
+      fail(
+          "--calibData: give the extents that pictures get in input '{}', which is {}, with "
+          "--optShapesCalib={}:…",
+          input, session::shape_text(shape), input);
   return shape;
 }
 
@@ -46,6 +70,7 @@ void CalibrationData::set_shapes(session::Shapes shapes) {
       fail("--calibData: the batch is the first axis of all inputs, and '{}' is {}, '{}' {}",
            shapes_.begin()->first, session::shape_text(shapes_.begin()->second), name,
            session::shape_text(shape));
+  if (has_pictures_) return;  // they are made as the shapes say
   for (const auto* input : inputs_) check(*input);
 }
 
@@ -61,7 +86,21 @@ const Array& CalibrationData::array(const std::string& name) const {
 }
 
 void CalibrationData::open_next() {
-  arrays_ = read_npz(files_[opened_++]);
+  if (has_pictures_) {
+    const auto& [name, shape] = *shapes_.begin();
+    const size_t count = std::min(files_.size() - opened_, static_cast<size_t>(shape[0]));
+    session::Shape sample = shape;
+    sample[0] = 1;
+    arrays_[name] = picture_batch(std::span(files_).subspan(opened_, count), *inputs_.front(),
+                                  sample, pictures_);
+    opened_ += count;
+  } else {
+    arrays_ = read_npz(files_[opened_++]);
+  }
+  check_rows();
+}
+
+void CalibrationData::check_rows() {
   rows_ = row_ = 0;
   for (const auto* input : inputs_) {
     const session::Shape& shape = array(input->getName()).shape;

@@ -1,4 +1,4 @@
-// Samples to calibrate with, from .npz files.
+// Samples to calibrate with, from .npz files or pictures.
 #pragma once
 
 #include <NvInfer.h>
@@ -11,20 +11,24 @@
 
 #include "model.h"
 #include "npz.h"
+#include "picture_options.h"
 
 namespace tenon::tool {
 
 /// Batches of a network's inputs from an .npz file, or from all of a folder in the order of their
 /// names. Arrays have the inputs' names, and their first axis counts samples; what does not fill a
 /// batch at the end of a file is left out. One file is in memory at a time.
+/// Or batches of a network's only input from pictures, JPEG or PNG, each a sample; one batch is in
+/// memory at a time.
 class CalibrationData {
  public:
-  /// Throws Failure when there is no such file, or none in the folder.
+  /// Throws Failure when there is no such file, none in the folder, or files of both kinds.
   /// @param inputs of the network, which outlives this.
   CalibrationData(const std::string& path, std::vector<const nvinfer1::ITensor*> inputs,
-                  session::Memory::Kind memory);
+                  session::Memory::Kind memory, const PictureSampleOptions& pictures);
 
-  /// The extents of a sample of the input in the current file, with 1 for the first axis.
+  /// The extents of a sample of the input in the current file, with 1 for the first axis; of a
+  /// picture, those of the input. Throws Failure where the input does not say them.
   session::Shape sample_shape(const std::string& input) const;
   /// The extents of a batch, by input. Throws Failure when inputs differ in their first one.
   void set_shapes(session::Shapes shapes);
@@ -43,11 +47,14 @@ class CalibrationData {
  private:
   const Array& array(const std::string& name) const;
   void open_next();
+  void check_rows();
   void check(const nvinfer1::ITensor& input) const;
 
   std::vector<const nvinfer1::ITensor*> inputs_;
   session::Shapes shapes_;
   std::vector<std::string> files_;
+  bool has_pictures_ = false;
+  PictureSampleOptions pictures_;
   size_t opened_ = 0;
   Arrays arrays_;  // of the file opened last
   int64_t rows_ = 0, row_ = 0, left_out_ = 0;

@@ -217,9 +217,10 @@ void BuildOptions::add_shapes(CLI::App& app) {
   app.add_option(
          "--calibData", calibration_data,
          "Samples to calibrate int8 with: an .npz file with an array for each input, samples "
-         "along its first axis, or a folder of them; the ranges go to the file of --calib if "
-         "there is none yet")
+         "along its first axis, a folder of them, or a folder of JPEG and PNG pictures; the ranges "
+         "go to the file of --calib if there is none yet")
       ->needs("--int8");
+  calibration_pictures.add_to(app, "--calib");
   app.add_option(
          "--calibAlgorithm", calibration_algorithm,
          "How ranges are found: percentile (default: of 99.99 %), entropy2, entropy, minmax or mse")

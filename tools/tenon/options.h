@@ -11,6 +11,7 @@
 
 #include "files.h"
 #include "logger.h"
+#include "picture_options.h"
 
 namespace tenon::tool {
 
@@ -70,6 +71,7 @@ struct BuildOptions {
   std::vector<ProfileOptions> profiles{1};  // set when the command line has been read
   std::string calibration_cache, calibration_data, calibration_algorithm;
   ProfileOptions calibration_shapes;
+  PictureSampleOptions calibration_pictures;
   std::optional<int> calibration_profile;
   std::string input_formats, output_formats;
   std::vector<std::string> memory_pools;

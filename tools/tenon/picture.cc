@@ -49,8 +49,7 @@ Array to_tensor(const Picture& picture, const PictureOptions& options, int64_t c
   for (int64_t i = 0; i < plane; ++i) {
     const uint8_t* rgb = picture.pixels.data() + 3 * i;
     for (int c = 0; c < channels; ++c) {
-      const double pixel = channels == 1 ? 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
-                                         : rgb[options.bgr ? 2 - c : c];
+      const double pixel = channels == 1 ? luma(rgb) : rgb[options.bgr ? 2 - c : c];
       const double value =
           (pixel - channel_value(options.mean, c)) * channel_value(options.scale, c);
       to[options.channels_last ? i * channels + c : c * plane + i] = static_cast<float>(value);

@@ -7,16 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace tenon::tool {
+#include "picture_options.h"
 
-/// How a picture becomes a tensor: value = (pixel - mean) * scale, per channel, in the order and
-/// layout given. Saving inverts it, then rounds and clamps to 0…255.
-struct PictureOptions {
-  std::vector<double> scale = {1.0 / 255};  // one value, or three
-  std::vector<double> mean = {0};           // in pixel units, one value or three
-  bool channels_last = false;               // NHWC instead of NCHW
-  bool bgr = false;
-};
+namespace tenon::tool {
 
 using session::Array;
 using tenon::is_picture;
@@ -26,6 +19,11 @@ using tenon::Picture;
 Picture load_picture(const std::string& path);
 /// Writes PNG or JPEG by the name's ending, aside and then renamed. Throws Failure.
 void save_picture(const std::string& path, const Picture& picture);
+
+/// ITU-R BT.601's, of red, green and blue.
+inline double luma(const uint8_t* rgb) {
+  return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+}
 
 /// float32 (1,C,H,W) or (1,H,W,C), where C is 3, or 1 for a grey model (luma of ITU-R BT.601).
 Array to_tensor(const Picture& picture, const PictureOptions& options, int64_t channels);

@@ -49,17 +49,15 @@ class FallbackRun {
         quantize_(quantize),
         bound_(bound),
         logger_(logger),
-        options_(float_options(options)) {
-    const session::Model model = parse_model(float_model, options_, {}, logger, false);
-    CalibrationData data = open_samples(model, bound.data, options_);
-    inputs_ = data.run_inputs();
-    while (auto batch = data.next()) batches_.push_back(*std::move(batch));
-    if (batches_.empty())
-      fail("{}: holds no whole batch: give more samples, or a smaller shape", bound.data);
-  }
+        options_(float_options(options)),
+        unshaped_(parse_model(float_model, options_, {}, logger, false)),
+        inputs_(samples().run_inputs()) {}
 
   std::vector<std::string> run() {
-    expected_ = outputs_of(parse_model(float_model_, options_, inputs_, logger_), batches_.size());
+    run_batches(parse_model(float_model_, options_, inputs_, logger_), SIZE_MAX,
+                [&](size_t, Arrays outputs) { expected_.push_back(std::move(outputs)); });
+    if (expected_.empty())
+      fail("{}: holds no whole batch: give more samples, or a smaller shape", bound_.data);
     const std::vector<std::string> ranked = rank();
     const auto names = [&](const Groups& groups) {
       std::vector<std::string> nodes;
@@ -67,7 +65,7 @@ class FallbackRun {
       return nodes;
     };
     const Fallback found = find_fallback(ranked.size(), bound_.largest, [&](const Groups& kept) {
-      const double loss = loss_with(names(kept), bound_.metric, batches_.size());
+      const double loss = loss_with(names(kept), bound_.metric, expected_.size());
       logger_.note(
           fmt::format("{} of {} layers in float: loss {:.4g}", kept.size(), ranked.size(), loss));
       return loss;
@@ -79,27 +77,31 @@ class FallbackRun {
   }
 
  private:
-  // Of the first batches.
-  std::vector<Arrays> outputs_of(session::Model model, size_t batches) {
+  // They are read anew for each run: all of them may be more than memory holds.
+  CalibrationData samples() const { return open_samples(unshaped_, bound_.data, options_); }
+
+  // Calls with the number and the outputs of each of the first batches.
+  void run_batches(session::Model model, size_t batches,
+                   const std::function<void(size_t, Arrays)>& call) {
     const auto plan = value_or_fail(model.build(logger_));
     const session::Engine engine = value_or_fail(session::Engine::load(*plan, logger_));
     const auto session = value_or_fail(session::Session::make(*engine.engine, logger_));
-    std::vector<Arrays> outputs;
+    CalibrationData data = samples();
     for (size_t i = 0; i < batches; ++i) {
-      value_or_fail(session->set_inputs(batches_[i]));
+      const auto batch = data.next();
+      if (!batch) return;
+      value_or_fail(session->set_inputs(*batch));
       value_or_fail(session->run());
-      outputs.push_back(session->outputs());
+      call(i, session->outputs());
     }
-    return outputs;
   }
 
   double loss_with(const std::vector<std::string>& kept, LossMetric metric, size_t batches) {
     const auto model = quantize_(kept);
     if (model == nullptr) return 0;
-    const std::vector<Arrays> outputs =
-        outputs_of(parse_model(bytes_of(*model), options_, inputs_, logger_), batches);
     Loss loss(metric);
-    for (size_t i = 0; i < outputs.size(); ++i) loss.add(outputs[i], expected_[i]);
+    run_batches(parse_model(bytes_of(*model), options_, inputs_, logger_), batches,
+                [&](size_t i, const Arrays& outputs) { loss.add(outputs, expected_[i]); });
     return loss.value();
   }
 
@@ -113,7 +115,7 @@ class FallbackRun {
     for (const std::string& node : nodes) {
       std::vector<std::string> others = nodes;
       std::erase(others, node);
-      costs[node] = loss_with(others, LossMetric::kRelative, std::min(kBatches, batches_.size()));
+      costs[node] = loss_with(others, LossMetric::kRelative, std::min(kBatches, expected_.size()));
       logger_.note(fmt::format("{} of {} layers alone in int8: '{}', relative loss {:.4g}",
                                costs.size(), nodes.size(), printable(node), costs[node]));
     }
@@ -126,8 +128,9 @@ class FallbackRun {
   const LossBound& bound_;
   Logger& logger_;
   const BuildOptions options_;
-  RunInputs inputs_;
-  std::vector<Arrays> batches_, expected_;
+  const session::Model unshaped_;  // whose inputs the samples are of
+  const RunInputs inputs_;
+  std::vector<Arrays> expected_;  // outputs of the float model
 };
 
 }  // namespace

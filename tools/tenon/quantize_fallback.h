@@ -28,9 +28,9 @@ using QuantizeWith =
 
 /// The nodes that must stay in float for the bound to hold, with progress on standard error. Each
 /// quantized node is first built and run alone in int8, on a few samples, and ranked by what it
-/// then costs the outputs; find_fallback() goes on from there. The samples and the float model's
-/// outputs are held in memory. Throws Failure for data that does not fit, and where no node can be
-/// in int8.
+/// then costs the outputs; find_fallback() goes on from there. The float model's outputs are held
+/// in memory, and one file of samples. Throws Failure for data that does not fit, and where no node
+/// can be in int8.
 std::vector<std::string> nodes_to_keep_float(std::span<const std::byte> float_model,
                                              const QuantizeWith& quantize, const LossBound& bound,
                                              const BuildOptions& options, Logger& logger);

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 struct RunOptions {
   std::string model;
   std::vector<std::string> images, saves, load_inputs;
-  std::string inputs, outputs, layout = "nchw", color = "rgb";
+  std::string inputs, outputs;
   int profile = 0;
   PictureOptions picture;
   CommonOptions common;
@@ -30,15 +30,6 @@ struct RunOptions {
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-void check_three(const char* option, std::vector<double>& values, bool may_be_zero) {
-  if (values.size() != 1 && values.size() != 3)
-    fail("{} takes one value or three; {} were given", option, values.size());
-  for (double v : values)
-    if (!std::isfinite(v) || (v == 0 && !may_be_zero))
-      fail("{}: {} is not possible; expected finite numbers{}", option, v,
-           may_be_zero ? "" : " other than 0");
 }
 
 void print_outputs(const Arrays& outputs) {
@@ -106,11 +97,6 @@ void check_all_files(const RunOptions& o) {
 }
 
 void run(RunOptions& o, Logger& logger) {
-  if (o.layout != "nchw" && o.layout != "nhwc") fail("--layout is nchw or nhwc");
-  o.picture.channels_last = o.layout == "nhwc";
-  o.picture.bgr = o.color == "bgr";
-  check_three("--scale", o.picture.scale, false);
-  check_three("--mean", o.picture.mean, true);
   check_all_files(o);
   o.common.apply(logger);
 
@@ -171,16 +157,7 @@ void add_run(CLI::App& app, Logger& logger) {
   command->add_option("model", o->model, "A plan or an ONNX model")->required();
   command->add_option("--image", o->images, "Picture for an input, as input:photo.jpg");
   command->add_option("--save", o->saves, "Write an output as a picture, as output:big.png");
-  command
-      ->add_option("--scale", o->picture.scale,
-                   "Tensor = (pixel - mean) * scale; one value or three (default 1/255)")
-      ->delimiter(',');
-  command->add_option("--mean", o->picture.mean, "Subtracted from pixels; one value or three")
-      ->delimiter(',');
-  command->add_option("--layout", o->layout, "Of pictures in tensors: nchw or nhwc")
-      ->check(CLI::IsMember({"nchw", "nhwc"}));
-  command->add_option("--color", o->color, "Order of a picture's channels: rgb or bgr")
-      ->check(CLI::IsMember({"rgb", "bgr"}));
+  o->picture.add_to(*command, "--");
   command->add_option("--inputs", o->inputs, "Arrays for inputs: a NumPy .npz file");
   command->add_option("--outputs", o->outputs, "Write all outputs to a NumPy .npz file");
   add_trtexec_option(*command, "--useProfile", o->profile);
