@@ -22,7 +22,7 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
     model: an ONNX file (path), the bytes of one or an onnx.ModelProto.
     output: a file for the result as well.
     data: samples to calibrate with: {input: array} whose first axis counts them, or an .npz file of
-        such, or a folder of these.
+        such, or a folder of these, or of JPEG and PNG pictures for a network's only input.
     cache: a calibration cache: read where the file exists, and else written. Either this or `data`
         is needed, unless weights alone are quantized.
     algorithm: "percentile" (None), "entropy2", "entropy", "minmax" or "mse".
@@ -34,7 +34,8 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
         0 to 1, or True.
     weight_only: "int4" or "int8": the constant matrices of products alone, without samples, `group_size`
         weights with a scale (128; 0 for a scale for each channel).
-    options: of `tenon build`, as ["--shapes=images:1x3x224x224"].
+    options: of `tenon build`, as ["--shapes=images:1x3x224x224"], and how pictures fill the input, as
+        ["--calibFit=letterbox", "--calibMean=123.7,116.3,103.5"].
 
     Returns the bytes of the ONNX model, whose metadata "tenon.kept_float" names the nodes that stayed
     in float. Raises tenon.Error with what the command line says, FileNotFoundError for a model that is

@@ -1,7 +1,7 @@
 """Functions of tensorRT_Pro's pytrt (trtpy) on Tenon: `import tenon.pytrt as pytrt`.
 
-On machines without a GPU `device_id` is accepted, and means nothing. INT8 calibration and the applications
-(Yolo, Retinaface, …) are not supported yet and say so by name.
+On machines without a GPU `device_id` is accepted, and means nothing. The applications (Yolo, Retinaface, …) and
+set_compile_int8_process are not supported yet and say so by name.
 """
 import enum
 import os
@@ -11,8 +11,11 @@ import struct
 import numpy as np
 
 from tenon import _wrapper, cudart
+from tenon._compile import read
 from tenon._engine import Engine
 from tenon._files import write_file
+from tenon._messages import listen
+from tenon._quantize import quantize
 
 _DTYPES = {0: np.dtype(np.float32), 1: np.dtype(np.float16), 2: np.dtype(np.int32),
            3: np.dtype(np.uint8)}
@@ -167,11 +170,18 @@ def compileTRT(max_batch_size, source, output, mode=Mode.FP32, inputs_dims=(), d
 
     The batch goes from 1 to max_batch_size, and is 1 at best. inputs_dims: for each input its
     shape, without or with the batch, -1 for extents to keep; empty to keep all.
+
+    Mode.INT8 calibrates a network of one input by the entropy of what the JPEG and PNG pictures of
+    int8_image_directory make of its tensors, each in the middle of the input with a border of
+    int8_preprocess_const_value, BGR, and through int8_norm. int8_entropy_calibrator_file keeps the
+    ranges: where it exists no picture is read.
     """
+    model = source.model
     if mode == Mode.INT8:
-        raise NotImplementedError("Mode.INT8: calibration at build is not supported yet")
+        model = _quantized(model, inputs_dims, int8_norm or Norm.none(), int8_preprocess_const_value,
+                           int8_image_directory, int8_entropy_calibrator_file)
     engine = _wrapper.build(
-        source.model, lambda network: _batch_profile(network, max_batch_size, inputs_dims),
+        model, lambda network: _batch_profile(network, max_batch_size, inputs_dims),
         fp16=mode == Mode.FP16, workspace=max_workspace_size, device_id=device_id)
     if output.file is not None:
         _wrapper.save(engine, output.file)
@@ -220,8 +230,9 @@ def from_torch(torch_model, input, max_batch_size=None, mode=Mode.FP32, inputs_d
     model = to_onnx(torch_model, inputs, names, output_names or "output.{}", axes, opset)
     if onnx_save_file is not None:
         write_file(onnx_save_file, model)
-    plan = compile_onnxdata_to_memory(max_batch_size, model, mode, inputs_dims, device_id,
-                                      max_workspace_size=max_workspace_size)
+    plan = compile_onnxdata_to_memory(max_batch_size, model, mode, inputs_dims, device_id, int8_norm,
+                                      int8_preprocess_const_value, int8_image_directory,
+                                      int8_entropy_calibrator_file, max_workspace_size)
     if engine_save_file is not None:
         write_file(engine_save_file, plan)
     return load_infer_data(plan)
@@ -298,6 +309,25 @@ def __getattr__(name):
     if name in _LATER:
         raise NotImplementedError(f"pytrt.{name} is not supported yet")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def _quantized(model, inputs_dims, norm, border, pictures, cache):
+    # The bytes of the model with Q/DQ; tenon quantize has (pixel - mean) * scale.
+    if norm.type == NormType.MeanStd:
+        scale = [norm.alpha / std for std in norm.std]
+        mean = [mean / norm.alpha for mean in norm.mean]
+    elif norm.type == NormType.AlphaBeta:
+        scale, mean = [norm.alpha] * 3, [-norm.beta / norm.alpha] * 3
+    else:
+        scale, mean = [1.0] * 3, [0.0] * 3
+    color = "rgb" if norm.channel_type == ChannelType.Invert else "bgr"
+    options = ["--calibFit=letterbox", f"--calibBorder={border}", f"--calibColor={color}",
+               "--calibScale=" + ",".join(map(repr, scale)), "--calibMean=" + ",".join(map(repr, mean))]
+    network, _, _ = read(model, listen(False))
+    dynamic = {network.get_input(i).name for i in range(network.num_inputs) if -1 in network.get_input(i).shape}
+    options += [f"--optShapesCalib={name}:" + "x".join(map(str, smallest))
+                for name, (smallest, _, _) in _batch_profile(network, 1, inputs_dims).items() if name in dynamic]
+    return quantize(model, data=pictures, cache=cache or None, algorithm="entropy2", options=options)
 
 
 def _batch_profile(network, max_batch_size, inputs_dims):

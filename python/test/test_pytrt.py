@@ -7,7 +7,9 @@ import onnx
 import protos
 import pytest
 from onnx import helper
+from PIL import Image
 
+import tenon
 from tenon import pytrt
 
 
@@ -44,12 +46,33 @@ def test_what_is_not_supported_says_so():
     data = model().SerializeToString()
     with pytest.raises(ValueError, match=r"'x' has shape \(-1, 3, -1\): give the extents"):
         pytrt.compile_onnxdata_to_memory(2, data)
-    with pytest.raises(NotImplementedError, match="Mode.INT8"):
-        pytrt.compile_onnxdata_to_memory(2, data, pytrt.Mode.INT8)
     with pytest.raises(NotImplementedError, match="pytrt.Yolo is not supported yet"):
         pytrt.Yolo
     with pytest.raises(ValueError, match="no device 1"):
         pytrt.set_devie(1)
+
+
+def test_pictures_calibrate(tmp_path):
+    """What reaches the network is as tensorRT_Pro has it: BGR, in the middle, through the norm."""
+    random = np.random.default_rng(3)
+    weights = random.standard_normal((8, 3, 3, 3)).astype(np.float32)
+    network = protos.model([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4)], [("x", protos.FLOAT, ("n", 3, "h", "w"))],
+                           [("y", protos.FLOAT, ("n", 8, "h", "w"))], [("w", weights)])
+    for i in range(4):
+        Image.fromarray(random.integers(0, 256, (24, 48, 3), dtype=np.uint8)).save(tmp_path / f"{i}.png")
+    norm = pytrt.Norm.mean_std([.485, .456, .406], [.229, .224, .225], 1 / 255, pytrt.ChannelType.Invert)
+    cache = tmp_path / "ranges.txt"
+    plans = [pytrt.compile_onnxdata_to_memory(2, network.SerializeToString(), mode, [[3, 24, 48]], int8_norm=norm,
+                                              int8_image_directory=str(tmp_path), int8_entropy_calibrator_file=str(cache))
+             for mode in (pytrt.Mode.INT8, pytrt.Mode.FP32)]
+    pixels = np.stack([np.asarray(Image.open(tmp_path / f"{i}.png"))[..., ::-1] for i in range(2)])
+    x = np.concatenate([pytrt.normalize(norm, picture) for picture in pixels])
+    found, expected = (pytrt.load_infer_data(plan)(x) for plan in plans)
+    error = np.sqrt(np.mean((found - expected) ** 2) / np.mean(expected ** 2))
+    assert 0 < error < .02
+    with pytest.raises(tenon.Error, match="holds no .npz file, and no .jpg"):
+        pytrt.compile_onnxdata_to_memory(2, network.SerializeToString(), pytrt.Mode.INT8, [[3, 24, 48]],
+                                         int8_image_directory=str(pathlib.Path(__file__).parent))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.uint8])
