@@ -18,32 +18,54 @@ import numpy as np
 import onnx
 import torch
 import torchvision
-from make_models import OPSET, settle
+import networks
+from make_models import FROM_PICTURES, OPSET, PICTURE, settle
 
 # The reference's layout: convolutions in half precision are fastest with channels last.
-LAYOUTS = {"vit_b_16": torch.contiguous_format}
+LAYOUTS = {"vit_b_16": torch.contiguous_format, "bert_base": torch.contiguous_format}
+TOKENS, WORDS = 128, 30522  # of bert_base
 
 
-def classifier(name):
+def network(name):
     """The model with random weights that keep numbers within what fp16 holds."""
     torch.manual_seed(0)
-    model = settle(getattr(torchvision.models, name)(weights=None))
+    if name == "bert_base":
+        return networks.BertOfTokens().eval().half().cuda()
+    make = FROM_PICTURES[name][0] if name in FROM_PICTURES else getattr(torchvision.models, name)
+    model = settle(make(), values_for(name, 4).shape)
     if name == "vit_b_16":  # its head is zeros
         torch.nn.init.normal_(model.heads.head.weight, std=0.02)
     return model.half().cuda()
 
 
+def values_for(name, batch):
+    """Random pictures in float16, or tokens, as an array."""
+    generator = np.random.default_rng(batch)
+    if name == "bert_base":
+        return generator.integers(0, WORDS, (batch, TOKENS))
+    size = FROM_PICTURES[name][1] if name in FROM_PICTURES else PICTURE[2]
+    return generator.standard_normal((batch, 3, size, size), np.float32).astype(np.float16)
+
+
+def input_on_gpu(name, values):
+    """As the model likes it best."""
+    values = torch.from_numpy(values).cuda()
+    return values.contiguous(memory_format=LAYOUTS.get(name, torch.channels_last))
+
+
 @torch.no_grad()
-def export(model, path):
-    """The model as ONNX: `input` (batch, 3, 224, 224) to `output` (batch, 1000), of its weights' type.
+def export(model, name, path):
+    """The model as ONNX: `input` to `output`, whose first axis is the batch, of its weights' type.
 
     Batch norms stay: the exporter would fold them into convolutions in float16, which rounds twice.
     """
     has_norms = any(isinstance(module, torch.nn.BatchNorm2d) for module in model.modules())
     mode = torch.onnx.TrainingMode
     torch.backends.mha.set_fastpath_enabled(False)  # ONNX has no operator for it
-    picture = torch.randn(2, 3, 224, 224, dtype=next(model.parameters()).dtype, device="cuda")
-    torch.onnx.export(model, (picture,), str(path), dynamo=False,
+    example = torch.from_numpy(values_for(name, 2)).cuda()
+    if example.is_floating_point():
+        example = example.to(next(model.parameters()).dtype)
+    torch.onnx.export(model, (example,), str(path), dynamo=False,
                       opset_version=OPSET, input_names=["input"], output_names=["output"],
                       training=mode.PRESERVE if has_norms else mode.EVAL,
                       dynamic_axes={"input": {0: "batch"}, "output": {0: "batch"}})
@@ -91,7 +113,7 @@ def compiled(model, picture):
 def exactly(model, picture):
     """What the model computes in float32."""
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    return copy.deepcopy(model).float()(picture.float())
+    return copy.deepcopy(model).float()(picture.float() if picture.is_floating_point() else picture)
 
 
 def reserved_bytes():
@@ -104,14 +126,13 @@ def reserved_bytes():
 @torch.inference_mode()
 def prepare(model, name, folder, batches, with_compile):
     """The calls to measure, by peer and batch, and the megabytes reserved for each batch."""
-    layout = LAYOUTS.get(name, torch.channels_last)
-    model = model.to(memory_format=layout)
+    model = model.to(memory_format=LAYOUTS.get(name, torch.channels_last))
     calls, reserved = {}, {}
     weights = sum(p.numel() * p.element_size() for p in [*model.parameters(), *model.buffers()])
     for batch in batches:
-        values = np.random.default_rng(batch).standard_normal((batch, 3, 224, 224), np.float32).astype(np.float16)
+        values = values_for(name, batch)
         before = reserved_bytes()
-        picture = torch.from_numpy(values).cuda().contiguous(memory_format=layout)
+        picture = input_on_gpu(name, values)
         replay, result = captured(lambda picture=picture: model(picture))
         calls["torch", batch] = lambda replay=replay, picture=picture: replay()  # the graph reads the picture
         calls["torch", batch]()
@@ -121,7 +142,7 @@ def prepare(model, name, folder, batches, with_compile):
     if with_compile:
         for batch in batches:
             values = np.load(folder / f"{name}_{batch}.npz")["input"]
-            picture = torch.from_numpy(values).cuda().contiguous(memory_format=layout)
+            picture = input_on_gpu(name, values)
             calls["compile", batch] = compiled(model, picture)
     return calls, reserved
 
@@ -130,9 +151,9 @@ def main():
     name, folder, batches = sys.argv[1], pathlib.Path(sys.argv[2]), [int(b) for b in sys.argv[3].split(",")]
     warnings.simplefilter("ignore")  # the exporter warns of itself
     torch.backends.cudnn.benchmark = True
-    model = classifier(name)
-    export(model, folder / f"{name}.onnx")
-    export(copy.deepcopy(model).float(), folder / f"{name}_float32.onnx")
+    model = network(name)
+    export(model, name, folder / f"{name}.onnx")
+    export(copy.deepcopy(model).float(), name, folder / f"{name}_float32.onnx")
     print("{}", flush=True)
     sys.stdin.readline()
     calls, reserved = prepare(model, name, folder, batches, "compile" in sys.argv[4:])

@@ -218,9 +218,20 @@ class Bert(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
 
     def forward(self, tokens, mask, segments):
-        places = torch.arange(tokens.shape[1])[None]
+        places = torch.arange(tokens.shape[1], device=tokens.device)[None]
         x = self.norm(self.words(tokens) + self.segments(segments) + self.places(places))
-        hidden = (1.0 - mask[:, None, None, :].float()) * -10000.0
+        hidden = (1.0 - mask[:, None, None, :].to(x.dtype)) * -10000.0
         for layer in self.layers:
             x = layer(x, hidden)
         return x, self.pool(x[:, 0]).tanh()
+
+
+class BertOfTokens(nn.Module):
+    """BERT's encoder over whole rows of one segment: tokens (N, L) to (N, L, width)."""
+
+    def __init__(self):
+        super().__init__()
+        self.bert = Bert()
+
+    def forward(self, tokens):
+        return self.bert(tokens, torch.ones_like(tokens), torch.zeros_like(tokens))[0]

@@ -56,7 +56,7 @@ class Node:
             whole = self.kind == "NonMaxSuppression" or output.name == "indices"
             output.type.tensor_type.elem_type = (
                 onnx.TensorProto.INT32 if whole and self.domain else onnx.TensorProto.INT64 if whole else
-                onnx.TensorProto.FLOAT
+                helper.np_dtype_to_tensor_dtype(next(iter(self.arrays().values())).dtype)
             )
         opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("plugins", 1)]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
@@ -124,7 +124,7 @@ def _deformable(numbers, modulated):
         import torch
         import torchvision
 
-        constants = torch.from_numpy(weight), torch.from_numpy(bias)
+        constants = (torch.from_numpy(array).to(x) for array in (weight, bias))
         return torchvision.ops.deform_conv2d(x, offset, *constants, padding=1, mask=mask)
 
     return Operator(
