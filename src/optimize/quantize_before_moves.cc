@@ -8,6 +8,7 @@
 #include "ops/dequantize.h"
 #include "ops/pooling.h"
 #include "ops/resize.h"
+#include "ops/shape_of.h"
 #include "ops/slice.h"
 #include "ops/support/data_movement.h"
 #include "optimize/quantization.h"
@@ -80,9 +81,10 @@ class Movement {
     return before && after && before->volume() <= after->volume();
   }
 
-  // Whether all that is read of it are slices that become these bytes.
+  // Whether all that is read of it are slices that become these bytes, and its extents.
   static bool only_becomes(const Uses& uses, const Value& x, const Form& form) {
     return !x.is_output && std::ranges::all_of(uses.of(x), [&](const Node* user) {
+      if (user->as<ShapeOf>() != nullptr) return true;
       if (user->as<Slice>() == nullptr || user->inputs[0] != &x) return false;
       const Node* quantize = uses.only(*user->outputs[0]);
       return quantize != nullptr && form_of(*quantize) == form;

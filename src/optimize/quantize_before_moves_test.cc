@@ -3,6 +3,7 @@
 #include "ops/concatenation.h"
 #include "ops/pooling.h"
 #include "ops/resize.h"
+#include "ops/shape_of.h"
 #include "ops/slice.h"
 #include "optimize/quantized_model.h"
 
@@ -94,9 +95,11 @@ TEST(QuantizeBeforeMoves, SlicesAreOfBytesWhereAllAre) {
     Value &first = sliced(m, x, 0, 2), &second = sliced(m, x, 2, 2);
     m.output(m.through(concatenated(m, {&first, &second}), DataType::kINT8, kStep, 3));
     m.output(m.through(second, DataType::kINT8, other, 3), "half");
+    m.output(m.add(std::make_unique<ShapeOf>(), {&x}), "shape");  // which exporters ask for
     const auto kinds = kinds_after(m.network);
     EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "Quantize"), other == kStep ? 1 : 3);
-    EXPECT_EQ(kinds[1], other == kStep ? "Quantize" : "Slice");
+    const auto place = [&](const char* kind) { return std::ranges::find(kinds, kind); };
+    EXPECT_EQ(place("Quantize") < place("Slice"), other == kStep);
   }
 }
 
