@@ -20,8 +20,7 @@ import time
 import numpy as np
 import torch
 
-from gpu import ROOT, Tenon
-from gpu.run import gpu_names, unpack  # tools/gpu, whose folder the module above adds
+from gpu_tenon import ROOT, Tenon, gpu_names, unpack
 from operators import OPERATORS, Numbers
 from run import difference
 

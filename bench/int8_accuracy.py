@@ -142,7 +142,9 @@ class Apart(Scanned):
 
 TASKS = {"digits": Digits, "direction": Direction, "text": Text, "scanned": Scanned, "apart": Apart}
 # Options of `tenon quantize`, by what the table calls them.
-QUANTIZED = {"quantize": (), "equalize": ("--equalize",), "equalize+bias": ("--equalize", "--biasCorrection")}
+QUANTIZED = {"quantize": (), "equalize": ("--equalize",), "equalize+bias": ("--equalize", "--biasCorrection"),
+             "int8 weights": ("--weightOnly=int8",), "int4 weights": ("--weightOnly=int4",)}
+REDUCED = ("--bf16", "--fp16")  # of `tenon build`; what the target is not fast in stays float32
 
 
 class Reader(quantization.CalibrationDataReader):
@@ -160,8 +162,8 @@ def run_tenon(task, samples, plan):
     return np.concatenate([np.asarray(engine(sample)) for sample in samples])
 
 
-def build_tenon(program, task, model, plan, calibration, algorithm):
-    command = [program, "build", model, "-o", plan, "--target=cpu"]
+def build_tenon(program, task, model, plan, calibration, algorithm, flags=()):
+    command = [program, "build", model, "-o", plan, "--target=cpu", *flags]
     if not all(isinstance(d, int) and d > 0 for d in declared(model, task.input)):
         command.append(f"--shapes={task.input}:" + "x".join(map(str, task.shape)))
     if algorithm is not None:
@@ -177,7 +179,9 @@ def quantize_tenon(program, task, model, quantized, calibration, options):
     if loaded.opset_import[0].version < 10:
         model = quantized.with_name("upgraded.onnx")
         onnx.save(onnx.version_converter.convert_version(loaded, 17), model)
-    command = [program, "quantize", model, "-o", quantized, "--target=cpu", f"--calibData={calibration}", *options]
+    command = [program, "quantize", model, "-o", quantized, "--target=cpu", *options]
+    if not any(option.startswith("--weightOnly") for option in options):
+        command.append(f"--calibData={calibration}")
     if not all(isinstance(d, int) and d > 0 for d in declared(model, task.input)):
         command.append(f"--shapes={task.input}:" + "x".join(map(str, task.shape)))
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -239,9 +243,16 @@ def measure(name, options, folder):
         plan = folder / f"{name}.plan"
         build_tenon(options.tenon, task, model, plan, data, algorithm)
         row("Tenon", algorithm or "float32", run_tenon(task, samples, plan))
+    for flag in REDUCED:
+        build_tenon(options.tenon, task, model, plan, data, None, (flag,))
+        row("Tenon", flag.lstrip("-"), run_tenon(task, samples, plan))
     for what, extra in QUANTIZED.items():
         quantized = folder / f"{name}_int8.onnx"
-        quantize_tenon(options.tenon, task, model, quantized, data, extra)
+        try:
+            quantize_tenon(options.tenon, task, model, quantized, data, extra)
+        except subprocess.CalledProcessError:
+            print(f"{name:10} Tenon         {what:12} refused", flush=True)  # no product has constant weights, say
+            continue
         build_tenon(options.tenon, task, quantized, plan, data, None)
         row("Tenon", what, run_tenon(task, samples, plan))
     row("ONNX Runtime", "float32", run_ort(task, samples, model))

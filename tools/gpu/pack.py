@@ -65,7 +65,7 @@ def commit():
 def chosen(build, names):
     """The suites of these names; without names all that one archive holds."""
     suites = (*SUITES, *TWO)
-    if unknown := set(names) - {suite.name for suite in suites}:
+    if unknown := set(names) - {suite.name for suite in suites} - {"benchmark"}:
         raise SystemExit(f"gpu_check: there is no suite '{unknown.pop()}'")
     if names:
         return [suite for suite in suites if suite.name in names]
@@ -103,12 +103,12 @@ def stage(build, suites, others, folder):
 
 
 def pack(build, names=(), archive=ARCHIVE):
-    """Writes the archive and says how large it is."""
-    suites = chosen(build, names)
+    """Writes the archive and says how large it is. Among names of suites "benchmark" stands for bench/gpu.py's programs."""
+    suites = chosen(build, names) if set(names) != {"benchmark"} else []
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         (folder / LIBRARIES).mkdir(parents=True)
-        stage(build, suites, () if names else BENCHMARK, folder)
+        stage(build, suites, BENCHMARK if not names or "benchmark" in names else (), folder)
         unpacked = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         archive.parent.mkdir(exist_ok=True)
         subprocess.run(f"tar -C {folder} -cf - . | xz --lzma2=preset=4,dict=128MiB > {archive}", shell=True, check=True)

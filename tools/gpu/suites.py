@@ -143,7 +143,7 @@ SUITES = (
           optional=True),
 )
 
-BENCHMARK = ("bench/tenon_bench_worker",)  # of bench/gpu.py, which the archive serves, too
+BENCHMARK = ("bench/tenon_bench_worker", "tools/tenon/tenon")  # of bench/gpu.py, which the archive serves, too
 SANITIZER = ("compute-sanitizer", "--print-limit=20", "--error-exitcode=99", "--report-api-errors=no")
 SANITIZED = tuple(
     Suite(f"{tool}: {suite}", "", (), run)

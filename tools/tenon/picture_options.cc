@@ -1,5 +1,7 @@
 #include "picture_options.h"
 
+#include <fmt/format.h>
+
 #include <cctype>
 #include <cmath>
 #include <map>
@@ -21,12 +23,12 @@ CLI::Option* add_channels(CLI::App& app, const std::string& name, std::vector<do
           [name, may_be_zero, &values](const std::vector<double>& given) {
             if (given.size() != 1 && given.size() != 3)
               throw CLI::ValidationError(
-                  name, "takes one value or three; " + std::to_string(given.size()) + " were given");
+                  name, fmt::format("takes one value or three; {} were given", given.size()));
             for (const double v : given)
               if (!std::isfinite(v) || (v == 0 && !may_be_zero))
                 throw CLI::ValidationError(
-                    name, std::string("expected finite numbers")
-                              + (may_be_zero ? "" : " other than 0"));
+                    name, fmt::format("{} is not possible; expected finite numbers{}", v,
+                                      may_be_zero ? "" : " other than 0"));
             values = given;
           },
           description)
