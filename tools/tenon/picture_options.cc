@@ -65,8 +65,7 @@ void PictureSampleOptions::add_to(CLI::App& app, const std::string& prefix) {
                  "border) or crop (the middle 7/8)")
       ->transform(CLI::CheckedTransformer(kFits));
   app.add_option_function<int>(
-         option_name(prefix, "border"),
-         [this](int value) { border = static_cast<uint8_t>(value); },
+         option_name(prefix, "border"), [this](int value) { border = static_cast<uint8_t>(value); },
          "Grey around letterboxed pictures (default 114)")
       ->check(CLI::Range(0, 255));
 }

@@ -237,49 +237,8 @@ void deformable_convolution(const kit::Device& device, const DeformableConvoluti
   });
 }
 
-#else
-
-inline size_t deformable_convolution_workspace(int64_t, int64_t, int64_t, int64_t) {
-  return 0;
-}
-
-/// One element of a result.
-template <class E> struct DeformableElement {
-  DeformableConvolutionRule rule;
-  DeformableConvolutionCall<E> call;
-
-  __device__ void operator()(int64_t i) const {
-    const int64_t plane = call.height * call.width, taps = rule.rows.taps * rule.columns.taps;
-    const int64_t image = i / (plane * call.output_channels),
-                  output_channel = i / plane % call.output_channels;
-    const int64_t channels = call.channels / rule.groups;
-    const int64_t first = output_channel / (call.output_channels / rule.groups) * channels;
-    const int64_t share = call.channels / rule.offset_groups;
-    float sum = call.bias == nullptr ? 0.f : static_cast<float>(call.bias[output_channel]);
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      Reading r;
-      for (int64_t c = 0; c < channels; ++c) {
-        if (c == 0 || (first + c) % share == 0)
-          r = reading_of(rule, call, image, (first + c) / share, tap, i % plane, 1);
-        const E* x = call.x + (image * call.channels + first + c) * call.in_height * call.in_width;
-        float value = 0;
-        for (int64_t k = 0; k < r.count; ++k)
-          value += r.taps[k].weight * static_cast<float>(x[r.taps[k].offset]);
-        sum +=
-            value * static_cast<float>(call.kernel[(output_channel * channels + c) * taps + tap]);
-      }
-    }
-    call.y[i] = static_cast<E>(sum);
-  }
-};
-
-template <class E>
-void deformable_convolution(const kit::Device& device, const DeformableConvolutionRule& rule,
-                            const DeformableConvolutionCall<E>& call) {
-  device.parallel_for(call.images * call.output_channels * call.height * call.width,
-                      DeformableElement<E>{rule, call});
-}
-
 #endif
 
 }  // namespace tenon::kernels::inline TENON_TARGET
+
+#include "tenon/kernels/deformable_convolution_cuda.h"

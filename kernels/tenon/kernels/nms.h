@@ -9,6 +9,7 @@
 
 #include "tenon/kernels/kept_boxes.h"
 #include "tenon/kernels/kept_lists.h"
+#include "tenon/kernels/nms_cuda.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
 
@@ -148,104 +149,6 @@ template <class Boxes> class Nms {
   KeptLists lists_;
   int64_t lanes_;
   Memory memory_[kMaxLanes];
-};
-
-#else
-
-/// Scores of all classes of each box, as NmsShape says, in memory.
-template <class E> struct ScoreTensor {
-  const E* scores;
-
-  /// Candidate `i` of a list; none if its score is not above the rule's.
-  __device__ ScoreKey key(const NmsShape& shape, const NmsRule& rule, const KeptLists& lists,
-                          int64_t list, int64_t i) const {
-    const int64_t image = list / lists.lists_per_image();
-    const int64_t box = rule.across_classes ? i / shape.classes : i;
-    const int64_t kind = rule.across_classes ? i % shape.classes : list % shape.classes;
-    const int64_t index = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
-                                              : (image * shape.boxes + box) * shape.classes + kind;
-    const auto score = static_cast<float>(scores[index]);
-    if (kind == rule.background || !(score > rule.score)) return ScoreKey::none();
-    return ScoreKey::of(score, static_cast<uint32_t>(box * shape.classes + kind));
-  }
-};
-
-/// One list: a block sorts the candidates, and each that is kept suppresses what comes after it.
-template <class Boxes, class Scores> struct SuppressList {
-  NmsShape shape;
-  NmsRule rule;
-  KeptLists lists;
-  Scores scores;
-  Boxes boxes;
-
-  __device__ void operator()(const kit::Team& team, int64_t list) const {
-    const int64_t image = list / lists.lists_per_image(), capacity = lists.capacity();
-    ScoreKey* const keys = lists.keys(list);
-    team.each(1, [&](int64_t) { lists.count(list) = 0; });
-    __syncthreads();
-    // In any order, as they are sorted; most of a detector's scores are below the threshold.
-    auto* const count = reinterpret_cast<unsigned long long*>(&lists.count(list));
-    team.each(capacity, [&](int64_t i) {
-      const ScoreKey key = scores.key(shape, rule, lists, list, i);
-      if (!key.is_none()) keys[atomicAdd(count, 1ull)] = key;
-    });
-    __syncthreads();
-    const int64_t candidates = lists.count(list);
-    sort_keys(team, keys, candidates);
-    const int64_t considered = candidates < rule.considered ? candidates : rule.considered;
-    const int64_t max_boxes = rule.max_boxes < capacity ? rule.max_boxes : capacity;
-    if (rule.overlap == INFINITY) {  // all stay
-      team.each(
-          1, [&](int64_t) { lists.count(list) = considered < max_boxes ? considered : max_boxes; });
-      return;
-    }
-    int64_t found = 0;
-    for (int64_t i = 0; i < considered && found < max_boxes; ++i) {
-      const ScoreKey key = keys[i];
-      if (key.is_none()) continue;
-      const auto kept = box_of(image, key);
-      if (found + 1 < max_boxes)
-        team.each(considered - i - 1, [&](int64_t j) {
-          ScoreKey& other = keys[i + 1 + j];
-          if (!other.is_none() && suppresses(kept, box_of(image, other), rule.overlap))
-            other = ScoreKey::none();
-        });
-      __syncthreads();  // all have read what lies up to i
-      team.each(1, [&](int64_t) { keys[found] = key; });
-      ++found;
-    }
-    team.each(1, [&](int64_t) { lists.count(list) = found; });
-  }
-
- private:
-  __device__ auto box_of(int64_t image, ScoreKey key) const {
-    return boxes(image, lists.box_of(key), lists.class_of(key));
-  }
-};
-
-template <class Boxes> class Nms {
- public:
-  Nms(const NmsShape& shape, const NmsRule& rule, Carver& carver)
-      : shape_(shape), rule_(rule), lists_(shape, rule) {
-    lists_.carve(carver);
-  }
-
-  template <class E>
-  const KeptLists& run(const kit::Device& device, const E* scores, const Boxes& boxes) {
-    return run_from(device, ScoreTensor<E>{scores}, boxes);
-  }
-  /// @param scores as ScoreTensor
-  template <class Scores>
-  const KeptLists& run_from(const kit::Device& device, const Scores& scores, const Boxes& boxes) {
-    device.parallel_rows(lists_.lists(),
-                         SuppressList<Boxes, Scores>{shape_, rule_, lists_, scores, boxes});
-    return lists_;
-  }
-
- private:
-  NmsShape shape_;
-  NmsRule rule_;
-  KeptLists lists_;
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include <tenon/plugin/device.h>
 
 #include "tenon/kernels/leaky.h"
+#include "tenon/kernels/warp.h"
 #include "tenon/kernels/wide_vectors.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -109,31 +110,69 @@ template <class E> struct SumOfElements {
 
 #if defined(__CUDACC__)
 
-template <class Source, class P> struct NormalizeRow {
-  Source x;
-  typename Source::Type* y;
-  const P *scale, *bias;
-  NormalizationLayout layout;
-  NormalizationOptions options;
-
-  __device__ void operator()(const kit::Team& team, int64_t row) const {
-    const int64_t n = layout.length(), first = row * n, parameter = layout.parameter(row);
-    const float origin = team.sum(n, [&](int64_t i) { return x(first + i); }) / n;
-    const float sum = team.sum(n, [&](int64_t i) { return x(first + i) - origin; });
-    const float squares = team.sum(n, [&](int64_t i) {
-      const float d = x(first + i) - origin;
-      return d * d;
-    });
-    const Moments moments = Moments::around(origin, n, sum, squares);
-    team.each(n, [&](int64_t i) {
-      const int64_t p = parameter + i / layout.inner;
-      const NormalizedChannel normalized(moments, options,
-                                         scale == nullptr ? 1.f : static_cast<float>(scale[p]),
-                                         bias == nullptr ? 0.f : static_cast<float>(bias[p]));
-      y[first + i] = static_cast<typename Source::Type>(normalized(x(first + i)));
-    });
+/// The moments of all threads of a block.
+template <int threads> __device__ Moments block_moments(Moments own) {
+  __shared__ Moments parts[threads / kWarp];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    const Moments other =
+        by_words(own, [=](int word) { return __shfl_down_sync(kAllLanes, word, distance); });
+    if (lane + distance < kWarp) own.add(other);
   }
-};
+  if (lane == 0) parts[threadIdx.x / kWarp] = own;
+  __syncthreads();
+  Moments all;
+  for (const Moments& part : parts) all.add(part);
+  __syncthreads();  // the next row writes parts
+  return all;
+}
+
+/// Two passes over memory, the second from the L2 cache. Distances are taken from the mean of some
+/// elements that a thread holds in registers.
+template <class Source, class P, int threads>
+__global__ void __launch_bounds__(threads)
+    normalize_rows(Source x, typename Source::Type* y, const P* scale, const P* bias,
+                   NormalizationLayout layout, NormalizationOptions options) {
+  constexpr int kHeld = 16;
+  const int64_t n = layout.length();
+  for (int64_t row = blockIdx.x; row < layout.rows; row += gridDim.x) {
+    const int64_t first = row * n, parameter = layout.parameter(row);
+    Moments own;
+    for (int64_t begin = threadIdx.x; begin < n; begin += threads * kHeld) {
+      float held[kHeld];
+      float sum = 0, squares = 0;
+      int count = 0;
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k) {
+        const bool is_there = begin + k * threads < n;
+        held[k] = is_there ? x(first + begin + k * threads) : 0;
+        count += is_there;
+        sum += held[k];
+      }
+      const float mean = sum / static_cast<float>(count);
+      sum = 0;
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k) {
+        const float d = k < count ? held[k] - mean : 0;
+        sum += d;
+        squares += d * d;
+      }
+      own.add(Moments::around(mean, count, sum, squares));
+    }
+    const NormalizedChannel normalized(block_moments<threads>(own), {options.epsilon, 1}, 1, 0);
+    for (int64_t i = threadIdx.x; i < n; i += threads) {
+      const int64_t p =
+          parameter
+          + (n <= UINT32_MAX ? static_cast<uint32_t>(i) / static_cast<uint32_t>(layout.inner)
+                             : i / layout.inner);
+      const float value =
+          normalized(x(first + i)) * (scale == nullptr ? 1.f : static_cast<float>(scale[p]))
+          + (bias == nullptr ? 0.f : static_cast<float>(bias[p]));
+      y[first + i] = static_cast<typename Source::Type>(leaky(value, options.negative_slope));
+    }
+  }
+}
 
 #else
 
@@ -261,7 +300,19 @@ void normalize(const kit::Device& device, const Source& x, typename Source::Type
                const P* bias, const NormalizationLayout& layout,
                const NormalizationOptions& options) {
   if (layout.length() == 0) return;
+#if defined(__CUDACC__)
+  if (layout.rows == 0) return;
+  constexpr int64_t kLongRow = 8192;
+  const unsigned blocks = kit::Device::blocks(layout.rows);
+  // clang-format off: it takes launches apart.
+  if (layout.length() >= kLongRow)
+    normalize_rows<Source, P, 1024><<<blocks, 1024, 0, device.stream>>>(x, y, scale, bias, layout, options);
+  else
+    normalize_rows<Source, P, 256><<<blocks, 256, 0, device.stream>>>(x, y, scale, bias, layout, options);
+  // clang-format on
+#else
   device.parallel_rows(layout.rows, NormalizeRow<Source, P>{x, y, scale, bias, layout, options});
+#endif
 }
 
 }  // namespace tenon::kernels::inline TENON_TARGET

@@ -29,18 +29,22 @@ struct ReflectPad {
   }
 };
 
-template <class E> struct ReflectPadElement {
-  const E* x;
-  E* y;
-  ReflectPad pad;
+#if defined(__CUDACC__)
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t column = i % pad.out[2];
-    y[i] = x[pad.source(i / pad.out[2]) + ReflectPad::mirrored(column - pad.first[2], pad.in[2])];
+/// A row is a warp's.
+template <class E> __global__ void reflect_rows(const E* x, E* y, ReflectPad pad) {
+  const int64_t warps = int64_t{gridDim.x} * blockDim.y;
+  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < pad.rows();
+       row += warps) {
+    const E* const from = x + pad.source(row);
+    E* const to = y + row * pad.out[2];
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < pad.out[2]; i += blockDim.x)
+      to[i] = from[ReflectPad::mirrored(i - pad.first[2], pad.in[2])];
   }
-};
+}
 
-#if !defined(__CUDACC__)
+#else
 
 /// Copies `count` elements that overlap nothing. Rows are too short for calls of memcpy.
 template <int width, class E>
@@ -58,7 +62,12 @@ template <int width, class E>
 template <class E>
 void reflect_pad(const kit::Device& device, const E* x, E* y, const ReflectPad& pad) {
 #if defined(__CUDACC__)
-  device.parallel_for(pad.rows() * pad.out[2], ReflectPadElement<E>{x, y, pad});
+  if (pad.rows() == 0 || pad.out[2] == 0) return;
+  constexpr int kRows = 8;
+  const unsigned blocks = kit::Device::blocks((pad.rows() + kRows - 1) / kRows);
+  // clang-format off: it takes launches apart.
+  reflect_rows<E><<<blocks, dim3(32, kRows), 0, device.stream>>>(x, y, pad);
+  // clang-format on
 #else
   constexpr int64_t kGrain = 65536;  // elements
   const int64_t before = pad.first[2], inside = pad.in[2], width = pad.out[2];

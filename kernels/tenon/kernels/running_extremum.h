@@ -7,6 +7,7 @@
 #include <tenon/plugin/convert.h>
 #include <tenon/plugin/device.h>
 
+#include "tenon/kernels/warp.h"
 #include "tenon/kernels/wide_vectors.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -175,8 +176,76 @@ template <class E, class Rule> void run_lines(const kit::Device& device, Running
 
 #else
 
+/// The extremum of some elements; of none where `at` is -1.
+template <class E> struct Extremum {
+  ExtremumKey<E> key;
+  int32_t at;
+};
+
+template <class E, class Rule>
+__device__ Extremum<E> later(const Extremum<E>& a, const Extremum<E>& b) {
+  if (b.at < 0) return a;
+  return a.at < 0 || Rule{}(b.key, a.key) ? b : a;
+}
+
+/// Rows of adjacent elements, for each a block of so many warps. A warp scans four times 32
+/// elements at once.
+template <class E, class Rule, int warps> __global__ void running_rows(RunningLine<E, Rule> all) {
+  constexpr int kParts = 4;
+  __shared__ Extremum<E> totals[warps];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int64_t n = all.split.n;
+  for (int64_t row = blockIdx.x; row < all.split.outer; row += gridDim.x) {
+    Extremum<E> before{{}, -1};
+    for (int64_t first = 0; first < n; first += warps * kParts * kWarp) {
+      Extremum<E> found[kParts];
+      const auto position = [&](int part) {
+        const int64_t i = first + (warp * kParts + part) * kWarp + lane;
+        return i >= n ? -1 : all.backwards ? n - 1 - i : i;
+      };
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        const int64_t at = position(part);
+        found[part].at = static_cast<int32_t>(at);
+        if (at >= 0) found[part].key = static_cast<ExtremumKey<E>>(all.x[row * n + at]);
+      }
+#pragma unroll
+      for (auto& part : found) part = warp_scan(part, later<E, Rule>);
+      Extremum<E> total{{}, -1};
+#pragma unroll
+      for (const auto& part : found) total = later<E, Rule>(total, from_lane(part, kWarp - 1));
+      if (lane == 0) totals[warp] = total;
+      __syncthreads();
+      Extremum<E> best = before;
+      for (int w = 0; w < warps; ++w) {
+        if (w == warp) best = before;
+        before = later<E, Rule>(before, totals[w]);
+      }
+      __syncthreads();  // the next elements write totals
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        const int64_t at = position(part);
+        const Extremum<E> here = later<E, Rule>(best, found[part]);
+        best = from_lane(here, kWarp - 1);
+        if (at < 0) continue;
+        all.values[row * n + at] = static_cast<E>(here.key);
+        if (all.indices != nullptr) all.indices[row * n + at] = here.at;
+      }
+    }
+  }
+}
+
 template <class E, class Rule> void run_lines(const kit::Device& device, RunningLine<E, Rule> all) {
-  device.parallel_for(all.split.outer * all.split.inner, all);
+  if (all.split.inner != 1) return device.parallel_for(all.split.outer * all.split.inner, all);
+  constexpr int64_t kManyRows = 1024;  // a warp for each keeps a GPU busy
+  const unsigned blocks = kit::Device::blocks(all.split.outer);
+  // clang-format off: it takes launches apart.
+  if (all.split.outer >= kManyRows)
+    running_rows<E, Rule, 1><<<blocks, kWarp, 0, device.stream>>>(all);
+  else
+    running_rows<E, Rule, 8><<<blocks, 8 * kWarp, 0, device.stream>>>(all);
+  // clang-format on
 }
 
 #endif

@@ -111,7 +111,7 @@ struct ScatterBlocksShape {
     return shape;
   }
   /// Bytes that scatter_blocks() works in.
-  size_t workspace() const { return static_cast<size_t>(tuples) * sizeof(int64_t); }
+  size_t workspace() const;
 };
 
 #if !defined(__CUDACC__)
@@ -214,6 +214,10 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
       }
     }
   });
+}
+
+inline size_t ScatterBlocksShape::workspace() const {
+  return static_cast<size_t>(tuples) * sizeof(int64_t);
 }
 
 /// Threads share the blocks of the result: each applies, in order, the updates that fall in its

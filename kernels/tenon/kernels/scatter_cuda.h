@@ -5,6 +5,7 @@
 #if defined(__CUDACC__)
 
 #include "tenon/kernels/scatter.h"
+#include "tenon/kernels/workspace.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
 
@@ -61,11 +62,49 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
                         ScatterLine<reduction, E, I>{shape, indices, updates, out});
 }
 
-/// Where the block of a row of indices lies; -1 when it is outside.
-template <class I> struct BlockPosition {
+/// Which rows of indices name each position: a hash table with linear probing.
+struct PositionTable {
+  struct Slot {
+    unsigned long long position;  // all bits where there is none
+    unsigned long long first;     // row that names it
+    long long last;
+  };
+  int64_t slots;     // a power of two
+  int64_t* slot_of;  // of each row; -1 where it names no position
+  Slot* table;
+
+  PositionTable(int64_t rows, Carver& carver) : slots(2) {
+    while (slots < 2 * rows) slots *= 2;
+    slot_of = carver.array<int64_t>(rows);
+    table = carver.array<Slot>(slots);
+  }
+  void clear(cudaStream_t stream) const {
+    cudaMemsetAsync(table, 0xff, static_cast<size_t>(slots) * sizeof(Slot), stream);
+  }
+  __device__ void enter(int64_t row, int64_t position) const {
+    const auto wanted = static_cast<unsigned long long>(position);
+    uint64_t slot = (wanted * 0x9e3779b97f4a7c15ull) >> 20 & static_cast<uint64_t>(slots - 1);
+    for (;; slot = (slot + 1) & static_cast<uint64_t>(slots - 1)) {
+      const unsigned long long found = atomicCAS(&table[slot].position, ~0ull, wanted);
+      if (found == ~0ull || found == wanted) break;
+    }
+    atomicMin(&table[slot].first, static_cast<unsigned long long>(row));
+    atomicMax(&table[slot].last, static_cast<long long>(row));
+    slot_of[row] = static_cast<int64_t>(slot);
+  }
+};
+
+inline size_t ScatterBlocksShape::workspace() const {
+  Carver carver;
+  PositionTable(tuples, carver);
+  return carver.bytes();
+}
+
+/// Enters where the block of a row of indices lies.
+template <class I> struct EnterPosition {
   ScatterBlocksShape shape;
   const I* indices;
-  int64_t* positions;
+  PositionTable table;
 
   __device__ void operator()(int64_t i) const {
     int64_t position = 0;
@@ -74,34 +113,60 @@ template <class I> struct BlockPosition {
       const int64_t at = position_of(indices[i * shape.width + k], extent);
       position = at < 0 ? -1 : position * extent + at;
     }
-    positions[i] = position;
+    if (position < 0)
+      table.slot_of[i] = -1;
+    else
+      table.enter(i, position);
+  }
+};
+
+/// An element of an update that meets no other one, or that counts as the last one.
+template <Reduction reduction, class E> struct ScatterLone {
+  PositionTable table;
+  int64_t block;
+  const E* updates;
+  E* out;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t row = i / block, at = table.slot_of[row];
+    if (at < 0) return;
+    const PositionTable::Slot& slot = table.table[at];
+    if (slot.last != row) return;
+    if (reduction != Reduction::kNone && slot.first != static_cast<uint64_t>(row)) return;
+    E& target = out[static_cast<int64_t>(slot.position) * block + i % block];
+    target = combined<reduction>(target, updates[i]);
   }
 };
 
 /// The first update of a position brings all others that meet there.
-template <Reduction reduction, class E> struct ScatterBlock {
-  ScatterBlocksShape shape;
-  const int64_t* positions;
+template <Reduction reduction, class E> struct ScatterMeeting {
+  PositionTable table;
+  int64_t block;
   const E* updates;
   E* out;
 
   __device__ void operator()(const kit::Team& team, int64_t i) const {
-    const int64_t position = positions[i];
-    if (position < 0 || find(team, position, 0, i) < i) return;
-    E* const to = out + position * shape.block;
-    for (int64_t j = i; j < shape.tuples; j = find(team, position, j + 1, shape.tuples))
-      team.each(shape.block, [&](int64_t k) {
-        to[k] = combined<reduction>(to[k], updates[j * shape.block + k]);
-      });
+    const int64_t at = table.slot_of[i];
+    if (at < 0 || table.table[at].first != static_cast<uint64_t>(i)) return;
+    const int64_t last = table.table[at].last;
+    if (last == i) return;
+    E* const to = out + static_cast<int64_t>(table.table[at].position) * block;
+    for (int64_t j = i; j <= last; j = next(team, at, j + 1, last + 1))
+      team.each(block,
+                [&](int64_t k) { to[k] = combined<reduction>(to[k], updates[j * block + k]); });
   }
 
  private:
-  // The first of [begin, end) with this position; `end` when there is none.
-  __device__ int64_t find(const kit::Team& team, int64_t position, int64_t begin,
-                          int64_t end) const {
-    return team.reduce(
-        end - begin, end, [](int64_t a, int64_t b) { return a < b ? a : b; },
-        [&](int64_t i) { return positions[begin + i] == position ? begin + i : end; });
+  // The first of [begin, end) with this slot; `end` when there is none.
+  __device__ int64_t next(const kit::Team& team, int64_t slot, int64_t begin, int64_t end) const {
+    for (; begin < end; begin += kit::Team::kThreads) {
+      const int64_t found = team.reduce(
+          end - begin < kit::Team::kThreads ? end - begin : kit::Team::kThreads, end,
+          [](int64_t a, int64_t b) { return a < b ? a : b; },
+          [&](int64_t i) { return table.slot_of[begin + i] == slot ? begin + i : end; });
+      if (found < end) return found;
+    }
+    return end;
   }
 };
 
@@ -109,10 +174,16 @@ template <Reduction reduction, class E, class I>
 void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, const E* data,
                     const I* indices, const E* updates, void* workspace, E* out) {
   copy(device, data, out, shape.data.volume());
-  if (shape.block == 0) return;
-  auto* const positions = static_cast<int64_t*>(workspace);
-  device.parallel_for(shape.tuples, BlockPosition<I>{shape, indices, positions});
-  device.parallel_rows(shape.tuples, ScatterBlock<reduction, E>{shape, positions, updates, out});
+  if (shape.block == 0 || shape.tuples == 0) return;
+  Carver carver(workspace);
+  const PositionTable table(shape.tuples, carver);
+  table.clear(device.stream);
+  device.parallel_for(shape.tuples, EnterPosition<I>{shape, indices, table});
+  device.parallel_for(shape.tuples * shape.block,
+                      ScatterLone<reduction, E>{table, shape.block, updates, out});
+  if constexpr (reduction != Reduction::kNone)
+    device.parallel_rows(shape.tuples,
+                         ScatterMeeting<reduction, E>{table, shape.block, updates, out});
 }
 
 }  // namespace tenon::kernels::inline TENON_TARGET

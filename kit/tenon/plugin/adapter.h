@@ -152,8 +152,13 @@ class __attribute__((visibility("hidden"))) Adapted {
   /// Neither protocol lets a plugin say that it cannot tell: more than any engine has stops the
   /// engine, where 0 bytes would be written behind.
   static constexpr size_t kUnknownWorkspace = SIZE_MAX;
+  /// Enough for either target: a plugin does not hear which one an engine is for.
   size_t workspace_bytes(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs) const {
-    return model_->workspace(Shapes(inputs, input_count_), Shapes(outputs, output_count_));
+    const Shapes in(inputs, input_count_), out(outputs, output_count_);
+    size_t bytes = 0;
+    for (const Workspace workspace : {entry_.cpu_workspace, entry_.cuda_workspace})
+      if (workspace != nullptr) bytes = std::max(bytes, workspace(model_->object(), in, out));
+    return bytes;
   }
 
   /// Whether a type and format suit a port, given those of the ports before it.

@@ -32,6 +32,9 @@ struct Call {
   void* stream;
 };
 using Launch = void (*)(const Call& call);
+/// Bytes of workspace that the plugin struct asks for.
+using Workspace = size_t (*)(const void* plugin, std::span<const Shape> in,
+                             std::span<const Shape> out);
 
 class Model;
 
@@ -43,6 +46,8 @@ struct Entry {
   bool needs_v3 = false;  // its shape rule asks what version 2 cannot answer
   Launch cpu = nullptr;
   Launch cuda = nullptr;
+  Workspace cpu_workspace = nullptr;
+  Workspace cuda_workspace = nullptr;
   /// A plugin from its fields. Throws std::invalid_argument.
   std::unique_ptr<Model> (*create)(const PluginFieldCollection* fields,
                                    const std::string& label) = nullptr;
@@ -168,6 +173,16 @@ template <class P, class... Ts>
 bool launch_for_t(Types<Ts...>*, DataType t, DataType u, const Device& device, const Call& call) {
   auto* us = static_cast<typename TypesOfU<P>::type*>(nullptr);
   return ((TypeOf<Ts>::value == t && launch_for_u<P, Ts>(us, u, device, call)) || ...);
+}
+
+/// 0 where the struct has no workspace().
+template <class P>
+size_t workspace_of(const void* plugin, std::span<const Shape> in, std::span<const Shape> out) {
+  const P& p = *static_cast<const P*>(plugin);
+  if constexpr (requires { p.workspace(in, out); })
+    return p.workspace(in, out);
+  else
+    return 0;
 }
 
 template <class P> void launch(const Call& call) {

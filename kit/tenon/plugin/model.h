@@ -24,7 +24,6 @@ class __attribute__((visibility("hidden"))) Model {
   virtual int output_count() const = 0;
   virtual void shapes(const ShapeQuery& query, std::span<Extents> out) const = 0;
   virtual void check(std::span<const Shape> in) const = 0;
-  virtual size_t workspace(std::span<const Shape> in, std::span<const Shape> out) const = 0;
 };
 
 template <class P>
@@ -59,12 +58,6 @@ template <class P> class __attribute__((visibility("hidden"))) ModelOf final : p
   }
   void check(std::span<const Shape> in) const override {
     if constexpr (requires { plugin_.check(in); }) plugin_.check(in);
-  }
-  size_t workspace(std::span<const Shape> in, std::span<const Shape> out) const override {
-    if constexpr (requires { plugin_.workspace(in, out); })
-      return plugin_.workspace(in, out);
-    else
-      return 0;
   }
 
  private:

@@ -14,7 +14,9 @@ namespace kit {
 
 #if defined(__CUDACC__)
 template <class P> bool register_plugin(const Spec& spec = P::spec) {
-  entries()[key_of(spec)].cuda = &launch<P>;
+  Entry& entry = entries()[key_of(spec)];
+  entry.cuda = &launch<P>;
+  entry.cuda_workspace = &workspace_of<P>;
   return true;
 }
 #else
@@ -77,6 +79,7 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
   entry.first_u = TypesOfU<P>::type::first;
   entry.needs_v3 = ShapesTakeQuery<P>;
   entry.cpu = &launch<P>;
+  entry.cpu_workspace = &workspace_of<P>;
   entry.create = &ModelOf<P>::create;
   entry.fields = declared_fields<P>();
   entry.field_texts = field_texts<P>();

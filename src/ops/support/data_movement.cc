@@ -14,11 +14,10 @@ size_t moved_inputs(const Node& node) {
   const auto* pooling = node.as<Pooling>();
   const auto* resize = node.as<Resize>();
   const auto* slice = node.as<Slice>();
-  const bool moves =
-      (pooling != nullptr && pooling->type == nvinfer1::PoolingType::kMAX)
-      || (resize != nullptr && resize->mode == nvinfer1::InterpolationMode::kNEAREST)
-      || (slice != nullptr && slice->mode != nvinfer1::SampleMode::kFILL)
-      || node.as<Shuffle>() != nullptr || node.as<Squeeze>() != nullptr;
+  const bool moves = (pooling != nullptr && pooling->type == nvinfer1::PoolingType::kMAX)
+                     || (resize != nullptr && resize->mode == nvinfer1::InterpolationMode::kNEAREST)
+                     || (slice != nullptr && slice->mode != nvinfer1::SampleMode::kFILL)
+                     || node.as<Shuffle>() != nullptr || node.as<Squeeze>() != nullptr;
   return moves ? 1 : 0;
 }
 
