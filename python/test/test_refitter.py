@@ -220,3 +220,97 @@ def test_an_engine_that_is_not_refittable():
     assert not engine.refittable
     with pytest.raises(RuntimeError, match="Refitter was not made"):
         trt.Refitter(engine, trt.Logger(trt.Logger.INTERNAL_ERROR))
+
+
+# Float64: float32 has no room for one after a billion, and the model takes the billion away again.
+BILLION = np.float64(2**30)
+FINE = {"w": BILLION + np.array([1, 2.5, -3, 0.25]), "c": np.full(4, BILLION)}
+OTHER = {"w": BILLION / 2 + np.array([-0.5, 7, 0.125, 2]), "c": np.full(4, BILLION / 2)}
+
+
+def in_float64(constants):
+    """y = x * w - x * c in float64, as float32."""
+    nodes = [helper.make_node("Cast", ["x"], ["x64"], to=onnx.TensorProto.DOUBLE),
+             helper.make_node("Mul", ["x64", "w"], ["a"]), helper.make_node("Mul", ["x64", "c"], ["b"]),
+             helper.make_node("Sub", ["a", "b"], ["d"]), helper.make_node("Cast", ["d"], ["y"], to=onnx.TensorProto.FLOAT)]
+    return model(nodes, [value("x", [3, 4])], [value("y", [3, 4])], constants)
+
+
+def expected_in_float64(constants, x):
+    x = x.astype(np.float64)
+    return (x * constants["w"] - x * constants["c"]).astype(np.float32)
+
+
+@pytest.mark.parametrize("flag", [trt.BuilderFlag.REFIT, trt.BuilderFlag.REFIT_INDIVIDUAL])
+def test_weights_of_float64_keep_all_their_digits(flag):
+    """By name as int64 with the bits, and from a model."""
+    engine = engine_of(plan_of(in_float64(FINE), flag, mark=["w", "c"]))
+    context = engine.create_execution_context()
+    assert np.array_equal(run(context, x=X)["y"], expected_in_float64(FINE, X))
+    refitter = trt.Refitter(engine, trt.Logger(trt.Logger.ERROR))
+    assert sorted(refitter.get_all_weights()) == ["c", "w"]
+    assert refitter.get_weights_prototype("w").dtype == trt.int64
+    for constants in (OTHER, FINE):
+        for name, array in constants.items():
+            assert refitter.set_named_weights(name, array.view(np.int64))
+        assert refitter.refit_cuda_engine()
+        assert np.array_equal(run(context, x=X)["y"], expected_in_float64(constants, X))
+    refitter, parser, taken = refit_from(engine, in_float64(OTHER))
+    assert taken and refitter.refit_cuda_engine()
+    assert np.array_equal(run(context, x=X)["y"], expected_in_float64(OTHER, X))
+
+
+def test_weights_of_float64_are_made_of_float32_too():
+    engine = engine_of(plan_of(in_float64(FINE), trt.BuilderFlag.REFIT))
+    refitter = trt.Refitter(engine, trt.Logger(trt.Logger.INTERNAL_ERROR))
+    coarse = {name: np.float32([0.1, 2, 3, 4]) * scale for name, scale in (("w", 3), ("c", 1))}
+    for name, array in coarse.items():
+        assert refitter.set_named_weights(name, array)
+    assert refitter.refit_cuda_engine()
+    found = run(engine.create_execution_context(), x=X)["y"]
+    assert np.array_equal(found, expected_in_float64({n: a.astype(np.float64) for n, a in coarse.items()}, X))
+    messages = Messages()
+    refitter = trt.Refitter(engine, messages)
+    assert not refitter.set_named_weights("w", np.ones(4, np.float16))
+    assert "expected 4 of int64, which hold the bits of float64, or of float32" in messages.texts[0]
+
+
+def in_both(w):
+    """x times a row of w in float64; z = x @ w in float32, since products have no float64."""
+    nodes = [helper.make_node("Cast", ["x"], ["x64"], to=onnx.TensorProto.DOUBLE),
+             helper.make_node("Gather", ["w", "row"], ["factor"]), helper.make_node("Mul", ["x64", "factor"], ["a"]),
+             helper.make_node("Cast", ["a"], ["whole"], to=onnx.TensorProto.INT64),
+             helper.make_node("MatMul", ["x64", "w"], ["p"]), helper.make_node("Cast", ["p"], ["z"], to=onnx.TensorProto.FLOAT)]
+    return model(nodes, [value("x", [3, 4])], [value("whole", [3, 4], onnx.TensorProto.INT64), value("z", [3, 4])],
+                 {"w": w, "row": np.array(1)})
+
+
+def test_weights_that_are_float64_and_float32():
+    """Layers that have no float64 get the same numbers in float32, whichever way they are given."""
+    first, second = (RANDOM.standard_normal((4, 4)) * 1e12 for _ in range(2))
+    x = np.round(X * 8)
+    engine = engine_of(plan_of(in_both(first), trt.BuilderFlag.REFIT))
+    context = engine.create_execution_context()
+
+    def check(w):
+        found = run(context, x=x)
+        assert np.array_equal(found["whole"], (x.astype(np.float64) * w[1]).astype(np.int64))
+        np.testing.assert_allclose(found["z"], x @ w, rtol=1e-4, atol=1e8)
+
+    check(first)
+    refitter = trt.Refitter(engine, trt.Logger(trt.Logger.ERROR))
+    assert refitter.get_all_weights() == ["w"]
+    assert refitter.set_named_weights("w", second.view(np.int64)) and refitter.refit_cuda_engine()
+    check(second)
+    refitter, parser, taken = refit_from(engine, in_both(first))
+    assert taken and refitter.refit_cuda_engine()
+    check(first)
+
+
+def test_a_stripped_plan_of_float64():
+    engine = engine_of(plan_of(in_float64(FINE), trt.BuilderFlag.STRIP_PLAN))
+    refitter = trt.Refitter(engine, trt.Logger(trt.Logger.ERROR))
+    assert sorted(refitter.get_missing_weights()) == ["c", "w"]
+    refitter, parser, taken = refit_from(engine, in_float64(FINE))
+    assert taken and refitter.refit_cuda_engine()
+    assert np.array_equal(run(engine.create_execution_context(), x=X)["y"], expected_in_float64(FINE, X))

@@ -1,6 +1,7 @@
 #include "api/refitter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -21,6 +22,19 @@ const char* role_name(nvinfer1::WeightsRole role) {
   static constexpr const char* kNames[] = {"kKERNEL", "kBIAS",     "kSHIFT",
                                            "kSCALE",  "kCONSTANT", "kANY"};
   return kNames[static_cast<size_t>(checked(role))];
+}
+
+// From float32 to the bits of float64, or the other way round.
+Tensor in_type(Tensor given, DataType type) {
+  if (given.type() == type) return given;
+  Tensor made(type, given.shape());
+  for (int64_t i = 0; i < given.count(); ++i)
+    if (type == DataType::kINT64)
+      made.mutable_data<int64_t>()[i] = std::bit_cast<int64_t>(double{given.data<float>()[i]});
+    else
+      made.mutable_data<float>()[i] =
+          static_cast<float>(std::bit_cast<double>(given.data<int64_t>()[i]));
+  return made;
 }
 
 }  // namespace
@@ -55,10 +69,21 @@ std::vector<size_t> RefitterView::named(const std::string& name) const {
 void RefitterView::check(size_t index, const nvinfer1::Weights& weights,
                          const std::string& what) const {
   const Tensor& current = weights_[index].current;
+  const bool is_float64 = has_float64(weights_[index].name) || weights_[index].is_float64;
+  const bool is_converted = is_float64
+                            && (weights.type == DataType::kFLOAT
+                                || weights.type == DataType::kINT64);
   require(weights.values != nullptr, "{}: the values are null", what);
-  require(weights.type == current.type() && weights.count == current.count(),
+  require((weights.type == current.type() || is_converted) && weights.count == current.count(),
           "{}: {} elements of {} were given; expected {} of {}", what, weights.count,
-          name_of(weights.type), current.count(), name_of(current.type()));
+          name_of(weights.type), current.count(),
+          is_float64 ? "int64, which hold the bits of float64, or of float32"
+                     : name_of(current.type()));
+}
+
+// Other weights of the name may be the same numbers in float32.
+bool RefitterView::has_float64(const std::string& name) const {
+  return std::ranges::any_of(named(name), [&](size_t i) { return weights_[i].is_float64; });
 }
 
 void RefitterView::give(size_t index, Tensor weights) {
@@ -136,7 +161,8 @@ nvinfer1::Weights RefitterView::getWeightsPrototype(const char* weightsName) con
     const std::vector<size_t> found = named(weightsName != nullptr ? weightsName : "");
     if (found.empty()) return kNone;
     const Tensor& current = weights_[found.front()].current;
-    return nvinfer1::Weights{current.type(), nullptr, current.count()};
+    const DataType type = has_float64(weightsName) ? DataType::kINT64 : current.type();
+    return nvinfer1::Weights{type, nullptr, current.count()};
   });
 }
 
@@ -211,8 +237,9 @@ std::vector<uint8_t> RefitterView::are_new() const {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       if (!given_[i]) continue;
       const Tensor& current = weights_[i].current;
-      const bool can_compare =
-          given_[i]->location == nvinfer1::TensorLocation::kHOST && current.data() != nullptr;
+      const bool can_compare = given_[i]->location == nvinfer1::TensorLocation::kHOST
+                               && given_[i]->weights.type == current.type()
+                               && current.data() != nullptr;
       result[i] = !can_compare
                   || std::memcmp(given_[i]->weights.values, current.data(), current.bytes()) != 0;
     }
@@ -237,7 +264,7 @@ std::vector<std::optional<Tensor>> RefitterView::copies() const {
       device.copy_out(taken.mutable_data<void>(), weights.values, taken.bytes(), nullptr);
     else
       copy_in_parallel(taken.mutable_data<void>(), weights.values, taken.bytes());
-    result[i] = std::move(taken);
+    result[i] = in_type(std::move(taken), weights_[i].current.type());
   }
   return result;
 }

@@ -77,6 +77,7 @@ class RefitterView final : public nvinfer1::IRefitter,
 
   EngineView& engine() const;
   void check(size_t index, const nvinfer1::Weights& weights, const std::string& what) const;
+  bool has_float64(const std::string& name) const;
   void give_named(const char* name, const nvinfer1::Weights& weights,
                   nvinfer1::TensorLocation location);
   /// Whether weights were given, and are not known to be the current ones; one for each.

@@ -1,7 +1,9 @@
 #include "builder/refit.h"
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "builder/float64_weights.h"
 #include "builder/rebuild.h"
 #include "network/bodies.h"
 #include "network/clone.h"
@@ -9,11 +11,14 @@
 namespace tenon {
 namespace {
 
+using Values = std::unordered_set<const Value*>;
+
 // Integers may be sizes, indices or conditions, which other layers' shapes follow from.
-bool may_be_refitted(const Value& v) {
+bool may_be_refitted(const Value& v, const Values& in_float64) {
   const DataType type = v.constant->type();
-  return v.constant->count() > 0 && type != DataType::kINT32 && type != DataType::kINT64
-         && type != DataType::kBOOL;
+  const bool is_number = type != DataType::kINT32 && type != DataType::kINT64
+                         && type != DataType::kBOOL;
+  return v.constant->count() > 0 && (is_number || in_float64.contains(&v));
 }
 
 // Also those of bodies.
@@ -68,12 +73,15 @@ void strip_weights(Plan& plan) {
 }  // namespace
 
 void mark_refittable(Network& network) {
-  for_each_weight(network, [](Network&, Value& v) { v.refittable = may_be_refitted(v); });
+  const Values in_float64 = float64_weights(network);
+  for_each_weight(network,
+                  [&](Network&, Value& v) { v.refittable = may_be_refitted(v, in_float64); });
 }
 
 void check_refittable(Network& network, const Log& log) {
+  const Values in_float64 = float64_weights(network);
   for_each_weight(network, [&](Network&, Value& v) {
-    if (!v.refittable || may_be_refitted(v)) return;
+    if (!v.refittable || may_be_refitted(v, in_float64)) return;
     log.warning("weights '{}' of type {} are not refittable: shapes may depend on them", v.name,
                 name_of(v.constant->type()));
     v.refittable = false;
@@ -85,12 +93,14 @@ std::vector<RefittableWeights> refittable_weights(const Plan& plan) {
   if (plan.source == nullptr) return all;
   const Network* seen = nullptr;
   Uses uses;
+  const Values in_float64 = float64_weights(*plan.source->network);
   for_each_weight(*plan.source->network, [&](const Network& network, const Value& v) {
     if (seen != &network) {
       uses = uses_of_weights(network);
       seen = &network;
     }
-    if (v.refittable) all.push_back({v.name, uses[v.id], *v.constant});
+    if (v.refittable)
+      all.push_back({v.name, uses[v.id], *v.constant, in_float64.contains(&v)});
   });
   return all;
 }

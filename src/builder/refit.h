@@ -24,10 +24,11 @@ struct RefittableWeights {
   std::string name;       // of the initializer or setWeightsName; "" for none
   std::vector<Use> uses;  // layers that take them in a role; none for those that have no roles
   Tensor current;         // without data where the plan is stripped of them
+  bool is_float64;        // whose bits the elements of int64 are
 };
 
 /// Marks the weights of the network, and of its bodies, that may be refitted: all but integers of
-/// 32 and 64 bits and booleans, which shapes may depend on.
+/// 32 and 64 bits and booleans, which shapes may depend on. Float64 is no integer.
 void mark_refittable(Network& network);
 /// Takes the mark from weights that may not be refitted; `log` is warned of each.
 void check_refittable(Network& network, const Log& log);
