@@ -8,9 +8,9 @@
 #include "api/inspector.h"
 #include "api/refitter.h"
 #include "backend/target.h"
+#include "base/tensor_format.h"
 #include "builder/fit.h"
 #include "plan/engine_information.h"
-#include "plan/io_format.h"
 #include "plan/plan_file.h"
 
 namespace tenon {

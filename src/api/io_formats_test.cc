@@ -1,11 +1,11 @@
-// Inputs and outputs in formats other than kLINEAR: what a caller's memory holds, by TensorRT's
-// definition of each format, written down here once more.
+// Inputs and outputs in formats other than kLINEAR: what a caller's memory holds.
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <numeric>
 #include <string>
 
+#include "api/format_testing.h"
 #include "api/testing.h"
 #include "base/half.h"
 
@@ -14,41 +14,6 @@ namespace {
 
 using namespace nvinfer1;  // the tests speak as an application does
 using ::testing::HasSubstr;
-
-struct FormatCase {
-  TensorFormat format;
-  int64_t vector;  // channels side by side; all of them where it is 0
-  int64_t padded;  // the number of channels is padded to a multiple of it
-  bool has_depth = false;
-};
-
-const FormatCase kCases[] = {
-    {TensorFormat::kCHW2, 2, 2},        {TensorFormat::kCHW4, 4, 4},
-    {TensorFormat::kCHW16, 16, 16},     {TensorFormat::kCHW32, 32, 32},
-    {TensorFormat::kHWC, 0, 1},         {TensorFormat::kHWC8, 0, 8},
-    {TensorFormat::kHWC16, 0, 16},      {TensorFormat::kDHWC, 0, 1, true},
-    {TensorFormat::kDHWC8, 0, 8, true}, {TensorFormat::kCDHW32, 32, 32, true},
-    {TensorFormat::kLINEAR, 1, 1}};
-
-TensorFormats only(TensorFormat format) {
-  return 1u << static_cast<int>(format);
-}
-
-// The elements of a tensor of (n, c, positions) as they lie in the format; the rest is `padding`.
-template <class T>
-std::vector<T> packed(const std::vector<T>& linear, int64_t n, int64_t c, int64_t positions,
-                      const FormatCase& format, T padding) {
-  const int64_t all = (c + format.padded - 1) / format.padded * format.padded;
-  const int64_t vector = format.vector == 0 ? all : format.vector;
-  std::vector<T> result(static_cast<size_t>(n * all * positions), padding);
-  size_t from = 0;
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t k = 0; k < c; ++k)
-      for (int64_t p = 0; p < positions; ++p)
-        result[static_cast<size_t>(((i * (all / vector) + k / vector) * positions + p) * vector
-                                   + k % vector)] = linear[from++];
-  return result;
-}
 
 // Runs an engine of x and y once.
 void run(Session& s, IExecutionContext& context, void* x, Floats& y) {
@@ -106,7 +71,7 @@ void expect_doubled(const FormatCase& format, DataType type, T padding, int64_t 
 }
 
 TEST(IoFormats, EachLiesAsItIsDefined) {
-  for (const FormatCase& format : kCases)
+  for (const FormatCase& format : kFormatCases)
     for (const int64_t images : {int64_t{0}, kImages}) {
       SCOPED_TRACE(images);
       expect_doubled<float>(format, DataType::kFLOAT, std::nanf(""), images);
@@ -119,7 +84,7 @@ TEST(IoFormats, EachLiesAsItIsDefined) {
 
 // What pads the channels of an input may be anything, also where a convolution reads it.
 TEST(IoFormats, PaddingIsNotRead) {
-  for (const FormatCase& format : kCases) {
+  for (const FormatCase& format : kFormatCases) {
     if (format.has_depth) continue;
     Session s;
     ITensor& x = s.input("x", {kImages, kChannels, 3, 4});
@@ -196,7 +161,7 @@ TEST(IoFormats, EveryLayerReadsThem) {
   for (int kind = 0; kind < 10; ++kind) {
     Floats expected;
     for (const FormatCase& format :
-         {kCases[10], kCases[0], kCases[2], kCases[3], kCases[4], kCases[5]}) {
+         {kFormatCases[10], kFormatCases[0], kFormatCases[2], kFormatCases[3], kFormatCases[4], kFormatCases[5]}) {
       SCOPED_TRACE(std::to_string(kind) + " of format "
                    + std::to_string(static_cast<int>(format.format)));
       Session s;

@@ -37,7 +37,11 @@ class HostExecution final : public Execution {
     return std::find(spec.shape.begin(), spec.shape.end(), -1) != spec.shape.end();
   }
   void* make(size_t i, const Shape& shape) {
-    results_[i] = pools_[i].make(outputs_[i].type, shape);
+    const Layout layout = outputs_[i].layout;
+    results_[i] =
+        pools_[i].make(outputs_[i].type, layout == Layout::kLinear
+                                             ? shape
+                                             : Shape{storage_elements(shape, layout)});
     return pointers_[i] = results_[i].mutable_data<void>();
   }
 
@@ -60,6 +64,8 @@ class HostKernel final : public Kernel {
     variant = kernel_->variant;
     timing_id = kernel_->timing_id;
     state = kernel_->state;
+    input_layouts = kernel_->input_layouts;
+    output_layouts = kernel_->output_layouts;
     input_on_host.assign(inputs, true);
     can_be_captured = false;
   }

@@ -4,11 +4,14 @@
 
 #include "base/error.h"
 #include "base/function_ref.h"
+#include "base/tensor_format.h"
 #include "common/host_kernel.h"
 #include "plugin_layers/plugin_run.h"
 
 namespace tenon {
 namespace {
+
+using Layouts = std::vector<Layout>;
 
 std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
   std::vector<PluginTensor> tensors;
@@ -19,7 +22,7 @@ std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
       if (s.shape[axis] >= 0) opt[axis] = s.shape[axis];
       if (upper[axis] != s.shape[axis]) lower[axis] = 0;
     }
-    tensors.push_back({{s.shape.dims(), s.type, nvinfer1::TensorFormat::kLINEAR, 1},
+    tensors.push_back({{s.shape.dims(), s.type, format_of(s.layout, s.shape.rank()), 1},
                        lower.dims(),
                        upper.dims(),
                        opt.dims()});
@@ -54,8 +57,8 @@ class PluginExecution final : public Execution {
 
 class PluginKernel final : public Kernel {
  public:
-  PluginKernel(const Op& op, const PluginChoice& choice, PluginMemory place, size_t inputs,
-               size_t outputs)
+  PluginKernel(const Op& op, const PluginChoice& choice, PluginMemory place, Layouts inputs,
+               Layouts outputs)
       : op_(op.clone()),
         layer_(dynamic_cast<const PluginLayer&>(*op_)),
         choice_(choice),
@@ -63,9 +66,9 @@ class PluginKernel final : public Kernel {
     name = "plugin";
     if (choice.tactic != 0) variant = fmt::format("tactic {}", choice.tactic);
     timing_id = choice.timing_id;
-    input_layouts.assign(inputs, Layout::kLinear);
-    output_layouts.assign(outputs, Layout::kLinear);
-    input_is_packed.assign(inputs, false);
+    input_layouts = std::move(inputs);
+    output_layouts = std::move(outputs);
+    input_is_packed.assign(input_layouts.size(), false);
     state = {{"tactic", int64_t{choice.tactic}},
              {"workspace", static_cast<int64_t>(choice.workspace_bytes)}};
   }
@@ -77,9 +80,9 @@ class PluginKernel final : public Kernel {
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> list;
     for (int32_t tactic : choice_.others) {
-      const PluginChoice other{tactic, choice_.workspace_bytes, {}, choice_.timing_id};
-      list.push_back(std::make_unique<PluginKernel>(*op_, other, place_, input_layouts.size(),
-                                                    output_layouts.size()));
+      const PluginChoice other{{}, tactic, choice_.workspace_bytes, {}, choice_.timing_id};
+      list.push_back(
+          std::make_unique<PluginKernel>(*op_, other, place_, input_layouts, output_layouts));
     }
     return list;
   }
@@ -108,26 +111,59 @@ bool is_for_the_host_alone(const KernelRequest& request) {
   return layer != nullptr && tenon::is_for_the_host_alone(*layer);
 }
 
-Offer make(const KernelRequest& request, PluginMemory place,
-           FunctionRef<PluginChoice(const PluginLayer&)> choice) {
+// Of a plugin whose formats were settled.
+Layouts layouts_of(std::span<const TensorSpec> specs,
+                   std::span<const nvinfer1::TensorFormat> formats) {
+  Layouts layouts;
+  for (size_t i = 0; i < specs.size(); ++i)
+    layouts.push_back(layout_of(formats[i], specs[i].shape.rank()));
+  return layouts;
+}
+
+// Of a plan that is loaded, which says how its tensors lie.
+Layouts layouts_of(std::span<const TensorSpec> specs) {
+  Layouts layouts;
+  for (const TensorSpec& s : specs) layouts.push_back(s.layout);
+  return layouts;
+}
+
+void check_data_dependent(const PluginLayer& layer, std::span<const TensorSpec> outputs,
+                          const Layouts& layouts) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    require(outputs[i].upper.rank() == 0 || layouts[i] == Layout::kLinear,
+            "{} wants output {} in the format {}, and only running it tells how large that is: let "
+            "supportsFormatCombination() take kLINEAR",
+            layer.label(), i, name_of(format_of(layouts[i], outputs[i].shape.rank())));
+}
+
+Offer make(const KernelRequest& request,
+           FunctionRef<std::unique_ptr<Kernel>(const PluginLayer&)> make_kernel) {
   const auto* layer = dynamic_cast<const PluginLayer*>(&request.op);
   if (layer == nullptr) return "not a plugin layer";
   try {
-    return std::make_unique<PluginKernel>(request.op, choice(*layer), place, request.inputs.size(),
-                                          request.outputs.size());
+    return make_kernel(*layer);
   } catch (const Error& e) {
     return std::string(e.what());
   }
 }
 
 Offer offer(const KernelRequest& request, PluginMemory place) {
-  return make(request, place, [&](const PluginLayer& layer) {
-    return negotiate_plugin(layer, describe(request.inputs), describe(request.outputs));
+  return make(request, [&](const PluginLayer& layer) {
+    const PluginChoice choice =
+        negotiate_plugin(layer, describe(request.inputs), describe(request.outputs));
+    const std::span formats = choice.formats;
+    const Layouts outputs = layouts_of(request.outputs, formats.subspan(request.inputs.size()));
+    check_data_dependent(layer, request.outputs, outputs);
+    return std::make_unique<PluginKernel>(request.op, choice, place,
+                                          layouts_of(request.inputs, formats), outputs);
   });
 }
 
 Offer load(const KernelRequest& request, const StoredKernel& stored, PluginMemory place) {
-  return make(request, place, [&](const PluginLayer&) { return stored_choice(stored); });
+  return make(request, [&](const PluginLayer&) {
+    return std::make_unique<PluginKernel>(request.op, stored_choice(stored), place,
+                                          layouts_of(request.inputs), layouts_of(request.outputs));
+  });
 }
 
 Offer beside(const Device& device, const KernelRequest& request, Offer offer) {

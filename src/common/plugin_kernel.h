@@ -5,7 +5,7 @@
 
 namespace tenon {
 
-/// Takes every plugin layer whose plugin accepts the types in linear layout; refuses other layers.
+/// Takes every plugin layer whose plugin accepts the types in some formats; refuses other layers.
 /// The kernel keeps a copy of the layer. The plugin runs on the host.
 Offer offer_plugin(const KernelRequest& request);
 Offer load_plugin(const KernelRequest& request, const StoredKernel& stored);

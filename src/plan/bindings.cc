@@ -53,24 +53,6 @@ void check_output(const PlanBuilder& builder, const Value& v) {
             v.name);
 }
 
-// Another view of the tensor, or a reorder of it, that kernels can read: they know no layouts of
-// inputs and outputs alone, those of a device no blocks of channels either, and they expect zeros
-// where a caller may have left anything.
-void make_readable(PlanBuilder& builder, const Value& v) {
-  const int32_t input = builder.tensor_of(v);
-  const Layout layout = builder.at(input).layout;
-  if (const Layout dense = unpadded(v, layout); dense != layout) {
-    builder.add_view(v, input, dense);
-    return;
-  }
-  const bool is_last = has_channels_last(layout) && channel_axis(layout) == 1;
-  const bool is_block_of_device =
-      channel_block(layout) > 1 && !is_last && !builder.target.device().is_host();
-  if (is_io_only(layout) || is_block_of_device || !fills_groups(v, layout)) {
-    builder.put(v, builder.in_layout(input, is_last ? Layout::kChannelsLast : Layout::kLinear));
-  }
-}
-
 int32_t copy_to_output(PlanBuilder& builder, const Value& v, int32_t source) {
   PlanTensor t;
   t.name = v.name;
@@ -119,6 +101,7 @@ void bind_inputs(PlanBuilder& builder) {
     b.dimension_names.assign(v->dimension_names.begin(),
                              v->dimension_names.begin() + v->declared.rank());
     b.tensor = builder.add_tensor(*v, Place::kInput, io_layout(*v, builder.plan.max_batch));
+    builder.set_foreign(*v);
     bindings[v] = static_cast<int32_t>(builder.plan.bindings.size());
     builder.plan.bindings.push_back(std::move(b));
   }
@@ -141,19 +124,15 @@ void bind_profiles(PlanBuilder& builder) {
                    [&] { check_extents(builder, profiles[p], point); });
 }
 
-void make_inputs_readable(PlanBuilder& builder) {
-  for (const Value* v : builder.network.inputs()) make_readable(builder, *v);
-}
-
 void bind_outputs(PlanBuilder& builder) {
   builder.position = Schedule::kForever;
   for (const Value* v : builder.network.outputs()) {
     check_output(builder, *v);
-    const int32_t source = builder.source_of(*v);
     PlanBinding b;
-    const int32_t root = builder.plan.root_of(source);
-    b.tensor =
-        builder.at(root).place == Place::kOutput ? root : copy_to_output(builder, *v, source);
+    const int32_t root = builder.plan.root_of(builder.source_of(*v));
+    b.tensor = builder.at(root).place == Place::kOutput
+                   ? root
+                   : copy_to_output(builder, *v, builder.readable_of(*v));
     b.is_shape = builder.schedule.on_host(*v);
     builder.plan.bindings.push_back(std::move(b));
   }

@@ -12,9 +12,6 @@ void bind_inputs(PlanBuilder& builder);
 /// The profiles, each checked at its extremes, and with them the builder's estimates.
 void bind_profiles(PlanBuilder& builder);
 
-/// Reorders of inputs that lie in a caller's format which no kernel reads. Before the first layer.
-void make_inputs_readable(PlanBuilder& builder);
-
 /// Bindings of the outputs, with steps that copy what does not lie at the border; and who tells
 /// data-dependent symbols. Comes last.
 void bind_outputs(PlanBuilder& builder);

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/tensor_format.h"
 #include "cpu/cpu_target.h"
 #include "cpu/remote_target_testing.h"
 #include "ops/activation.h"
 #include "ops/convolution.h"
 #include "ops/non_zero.h"
-#include "plan/io_format.h"
 #include "plan/plan_test_network.h"
 
 namespace tenon {

@@ -32,7 +32,6 @@ Plan compile(Network& network, const Target& target, const BuildOptions& options
   PlanBuilder builder(network, schedule, target, options);
   bind_inputs(builder);
   bind_profiles(builder);
-  make_inputs_readable(builder);
   emit_all(builder);
   bind_outputs(builder);
   if (!options.is_body) measure_memory(builder);

@@ -142,13 +142,18 @@ void emit_debug(PlanBuilder& builder, const Value& v, const std::string& name, b
   for (size_t i = first; i < steps.size(); ++i) steps[i].debug = index;
 }
 
+// Plugins read what others made in the layouts of these.
+int32_t read_by(PlanBuilder& builder, const Node& node, const Value& v) {
+  return node.op->is_plugin() ? builder.source_of(v) : builder.readable_of(v);
+}
+
 // What a layer's kernel is asked with.
 struct Request {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<const Tensor*> constants;
   std::vector<const Folded*> folded;
 
-  Request(const PlanBuilder& builder, const Node& node) {
+  Request(PlanBuilder& builder, const Node& node) {
     for (const Value* v : node.inputs) {
       if (v == nullptr) {
         inputs.push_back({DataType::kFLOAT, Layout::kLinear, {}, false});
@@ -156,8 +161,9 @@ struct Request {
         folded.push_back(nullptr);
         continue;
       }
-      const int32_t tensor = builder.tensor_of(*v);
-      const Layout layout = tensor < 0 ? Layout::kLinear : builder.at(tensor).layout;
+      const bool is_made = builder.tensor_of(*v) >= 0;
+      const Layout layout =
+          is_made ? builder.at(read_by(builder, node, *v)).layout : Layout::kLinear;
       inputs.push_back({v->type, layout, builder.optimum_shape(*v), true});
       constants.push_back(v->constant ? &*v->constant : nullptr);
       folded.push_back(v->folded.get());
@@ -235,13 +241,16 @@ void emit(PlanBuilder& builder, const Node& node) {
     else if (kernel->input_is_packed[i])
       in.push_back(packed_tensor(builder, *node.inputs[i]));
     else
-      in.push_back(builder.in_layout(builder.source_of(*node.inputs[i]), kernel->input_layouts[i]));
+      in.push_back(builder.in_layout(read_by(builder, node, *node.inputs[i]),
+                                     kernel->input_layouts[i]));
   }
   for (size_t i = 0; i < asked.outputs.size(); ++i)
     out.push_back(output_tensor(builder, *node.outputs[i], kernel->output_layouts[i]));
   if (kernel->aliased_input >= 0)
     alias(builder, static_cast<size_t>(kernel->aliased_input), in, out[0], *node.outputs[0]);
   note_plugin(builder, node);
+  if (node.op->is_plugin())
+    for (const Value* v : node.outputs) builder.set_foreign(*v);
   std::shared_ptr<const PackedFrom> packed_from;
   if (builder.options.refit != RefitScope::kNone && !node.op->is_plugin())
     packed_from = std::make_shared<const PackedFrom>(request, *kernel);

@@ -4,6 +4,7 @@
 
 #include "ops/reorder.h"
 #include "plan/choose_kernel.h"
+#include "plan/io_format.h"
 #include "plan/profiles.h"
 
 namespace tenon {
@@ -94,11 +95,22 @@ int32_t PlanBuilder::add_tensor(const Value& v, Place place, Layout layout) {
   return index;
 }
 
+int32_t PlanBuilder::view(const Value& v, int32_t of, Layout layout) {
+  PlanTensor t;
+  t.name = v.name;
+  t.type = v.type;
+  t.layout = layout;
+  t.place = Place::kAlias;
+  t.alias_of = of;
+  t.extents = extents_.at(&v);
+  const int32_t index = add_tensor(std::move(t));
+  last_use_.back() = schedule.last_use(v);
+  keep_until(of, last_use_.back());
+  return index;
+}
+
 int32_t PlanBuilder::add_view(const Value& v, int32_t of, Layout layout) {
-  const int32_t view = add_tensor(v, Place::kAlias, layout);
-  at(view).alias_of = of;
-  keep_until(of, schedule.last_use(v));
-  return view;
+  return tensors_[&v] = view(v, of, layout);
 }
 
 int32_t PlanBuilder::tensor_of(const Value& v) const {
@@ -118,11 +130,32 @@ int32_t PlanBuilder::source_of(const Value& v) {
   return t;
 }
 
+int32_t PlanBuilder::readable_of(const Value& v) {
+  const int32_t made = source_of(v);
+  const Layout layout = at(made).layout;
+  if (!foreign_.contains(&v) || layout == Layout::kLinear) return made;
+  const auto [found, is_new] = readable_.try_emplace(&v, made);
+  if (!is_new) return found->second;
+  const Layout dense = unpadded(v, layout);
+  const bool is_last = has_channels_last(layout) && channel_axis(layout) == 1;
+  const bool is_block_of_device =
+      channel_block(layout) > 1 && !is_last && !target.device().is_host();
+  if (dense != layout)
+    found->second = view(v, made, dense);
+  else if (is_io_only(layout) || is_block_of_device || !fills_groups(v, layout))
+    found->second = in_layout(made, is_last ? Layout::kChannelsLast : Layout::kLinear);
+  return found->second;
+}
+
 int32_t PlanBuilder::in_layout(int32_t tensor, Layout layout) {
-  if (at(tensor).layout == layout) return tensor;
+  const Layout from = at(tensor).layout;
+  if (from == layout) return tensor;
   const auto key = std::pair{tensor, layout};
   if (const auto it = reordered_.find(key); it != reordered_.end()) return it->second;
-  return reordered_[key] = reorder(tensor, layout);
+  const bool moves_channels = from != Layout::kLinear && layout != Layout::kLinear
+                              && channel_axis(from) != channel_axis(layout);
+  const int32_t source = moves_channels ? in_layout(tensor, Layout::kLinear) : tensor;
+  return reordered_[key] = reorder(source, layout);
 }
 
 int32_t PlanBuilder::reorder(int32_t tensor, Layout layout) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,12 +54,17 @@ class PlanBuilder {
   int32_t add_tensor(const Value& v, PlanTensor::Place place, Layout layout);
   /// A value that is the memory of tensor `of`, seen in that layout.
   int32_t add_view(const Value& v, int32_t of, Layout layout);
-  /// The value is read from that tensor from now on.
-  void put(const Value& v, int32_t tensor) { tensors_[&v] = tensor; }
+  /// A caller or a plugin makes the value, in a layout of theirs, and may leave anything in what pads
+  /// its channels.
+  void set_foreign(const Value& v) { foreign_.insert(&v); }
   /// -1 where there is none yet.
   int32_t tensor_of(const Value& v) const;
   /// Where the value lies; made on first need for constants and host values.
   int32_t source_of(const Value& v);
+  /// Where kernels can read the value. Of a foreign one they need another view or a reorder, which is
+  /// added on first need: they know no layouts of callers and plugins alone, those of a device no
+  /// blocks of channels either, and they expect zeros where channels are padded.
+  int32_t readable_of(const Value& v);
   /// The tensor in another layout, for which a step is added on first need.
   int32_t in_layout(int32_t tensor, Layout layout);
   /// A new tensor, and the step that makes it.
@@ -79,9 +85,11 @@ class PlanBuilder {
 
  private:
   static Shape shape_at(const std::vector<int32_t>& extents, const std::vector<Number>& slots);
+  int32_t view(const Value& v, int32_t of, Layout layout);
 
   std::map<const Value*, std::vector<int32_t>> extents_, contents_;
-  std::map<const Value*, int32_t> tensors_;
+  std::map<const Value*, int32_t> tensors_, readable_;
+  std::set<const Value*> foreign_;
   std::map<std::pair<int32_t, Layout>, int32_t> reordered_;
   std::unordered_multimap<const void*, int32_t> weights_at_;  // by where their bytes lie
   std::vector<int32_t> last_use_;  // per tensor: when its storage is last needed

@@ -9,6 +9,7 @@
 #include "plan/stored_network.h"
 #include "plan/structure.h"
 #include "plan/structure_reader.h"
+#include "plugin_layers/plugin.h"
 
 namespace tenon {
 namespace {
@@ -67,10 +68,6 @@ void read_tensors(const schema::Plan& in, Plan& plan) {
             out.extents.size());
     require(out.layout == Layout::kLinear || out.extents.size() >= 2,
             "tensor '{}' has no channel axis", out.name);
-    require(!is_io_only(out.layout) || out.place == PlanTensor::Place::kInput
-                || out.place == PlanTensor::Place::kOutput,
-            "tensor '{}' is no input or output, and has the layout \"{}\"", out.name,
-            name_of(out.layout));
     for (int32_t slot : out.extents) check_index(slot, slots, "shape slot");
     for (int32_t slot : out.content) check_index(slot, slots, "shape slot");
     out.alias_of = t.alias_of();
@@ -94,6 +91,11 @@ void read_tensors(const schema::Plan& in, Plan& plan) {
       check_index(at, plan.tensors.size(), "tensor");
     }
   }
+}
+
+// Those of callers and plugins, too.
+bool knows_all_layouts(std::string_view op) {
+  return op == Reorder::kName || op == PluginV2Layer::kName || op == PluginV3Layer::kName;
 }
 
 // Where weights lie, and how deep in bodies their plan is.
@@ -145,7 +147,7 @@ void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) 
     }
     for (const auto* list : {&out.inputs, &out.outputs})
       for (int32_t t : *list) {
-        if (t == -1 || out.op == Reorder::kName) continue;
+        if (t == -1 || knows_all_layouts(out.op)) continue;
         const PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
         require(!is_io_only(tensor.layout), "layer {} cannot use tensor '{}' in the layout \"{}\"",
                 out.name, tensor.name, name_of(tensor.layout));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/tensor_format.h"
 #include "base/text.h"
 #include "plugin_layers/plugin_expr.h"
 #include "plugin_layers/plugin_fields.h"
@@ -86,7 +87,10 @@ void PluginLayer::reference(const ReferenceCall& call) const {
     outputs.push_back(linear(t));
     output_data.push_back(t.data);
   }
-  negotiate_plugin(*this, inputs, outputs);
+  for (const auto format : negotiate_plugin(*this, inputs, outputs).formats)
+    require(format == nvinfer1::TensorFormat::kLINEAR,
+            "{} wants tensors in the format {}, and runs in an engine only", label(),
+            name_of(format));
   const auto run = prepare_plugin(*this, inputs, outputs, {}, PluginMemory::kHost);
   const auto workspace = allocate_aligned(run->workspace_bytes());
   run->run(input_data, output_data, workspace.get(), nullptr);

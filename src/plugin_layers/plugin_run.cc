@@ -9,6 +9,7 @@
 
 #include "base/cuda_stream.h"
 #include "base/error.h"
+#include "base/tensor_format.h"
 #include "registry/plugin_host.h"
 
 // Weak: programs without a CUDA runtime, such as tests, have no launches to look after.
@@ -25,6 +26,7 @@ namespace {
 using nvinfer1::IPluginV3;
 using nvinfer1::IPluginV3OneBuild;
 using nvinfer1::IPluginV3OneRuntime;
+using nvinfer1::TensorFormat;
 
 using Descs = std::vector<PluginTensorDesc>;
 
@@ -75,25 +77,6 @@ Descs descs_of(std::span<const PluginTensor> tensors) {
   Descs list;
   for (const PluginTensor& t : tensors) list.push_back(t.desc);
   return list;
-}
-
-[[noreturn]] void refuse(const PluginLayer& layer, int position,
-                         std::span<const PluginTensor> inputs,
-                         std::span<const PluginTensor> outputs) {
-  const auto list = [](std::span<const PluginTensor> tensors) {
-    std::string text;
-    for (const PluginTensor& t : tensors)
-      text += (text.empty() ? "" : ", ") + std::string(name_of(t.desc.type));
-    return text.empty() ? "none" : text;
-  };
-  const int count = static_cast<int>(inputs.size());
-  const bool is_input = position < count;
-  fail(ErrorCode::kINVALID_ARGUMENT,
-       "{} refuses linear {} for {} {} (inputs: {}; outputs: {}): give it a type that it supports, "
-       "with a cast in the network",
-       layer.label(), name_of((is_input ? inputs[position] : outputs[position - count]).desc.type),
-       is_input ? "input" : "output", is_input ? position : position - count, list(inputs),
-       list(outputs));
 }
 
 template <class Call>
@@ -257,31 +240,111 @@ std::vector<int32_t> tactics_of(const PluginLayer& layer, IPluginV3OneBuild& bui
   return tactics;
 }
 
-// The tensor, counted through inputs and outputs, whose type the plugin does not take; nothing when
-// it takes all.
-std::optional<int32_t> refused_tensor(const PluginLayer& layer,
-                                      std::span<const PluginTensor> inputs,
-                                      std::span<const PluginTensor> outputs) {
-  const auto nin = static_cast<int32_t>(inputs.size());
-  const auto nout = static_cast<int32_t>(outputs.size());
-  std::vector<PluginTensor> all(inputs.begin(), inputs.end());
-  all.insert(all.end(), outputs.begin(), outputs.end());
-  const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer);
-  IPluginV3OneBuild* v3 =
-      v2 != nullptr ? nullptr : dynamic_cast<const PluginV3Layer&>(layer).build();
-  const Descs descs = descs_of(all);
-  for (int32_t i = 0; i < nin + nout; ++i)
-    if (v2 != nullptr ? !v2->instance().supports(i, descs, nin)
-                      : v3 != nullptr && !v3->supportsFormatCombination(i, all.data(), nin, nout))
-      return i;
-  return std::nullopt;
-}
+// The formats in which a plugin takes tensors of given types. It is asked as TensorRT does: for each
+// tensor in turn, with those before it settled.
+class FormatSearch {
+ public:
+  FormatSearch(const PluginLayer& layer, std::span<const PluginTensor> inputs,
+               std::span<const PluginTensor> outputs)
+      : layer_(layer),
+        inputs_(static_cast<int32_t>(inputs.size())),
+        all_(inputs.begin(), inputs.end()),
+        v2_(dynamic_cast<const PluginV2Layer*>(&layer)),
+        v3_(v2_ != nullptr ? nullptr : dynamic_cast<const PluginV3Layer&>(layer).build()),
+        has_batch_(v2_ != nullptr && v2_->instance().max_batch > 0) {
+    all_.insert(all_.end(), outputs.begin(), outputs.end());
+    for (PluginTensor& t : all_) t.desc.format = TensorFormat::kLINEAR;
+  }
+
+  bool find() { return settle(0); }
+
+  // What find() has found.
+  std::vector<TensorFormat> formats() const {
+    std::vector<TensorFormat> list;
+    for (const PluginTensor& t : all_) list.push_back(t.desc.format);
+    return list;
+  }
+
+  // Why find() has found nothing, by the first tensor for which no format is left.
+  [[noreturn]] void refuse() {
+    const auto position = static_cast<size_t>(furthest_);
+    const PluginTensorDesc& desc = all_[position].desc;
+    const bool is_input = furthest_ < inputs_;
+    const std::string tensor = fmt::format("{} {}", is_input ? "input" : "output",
+                                           is_input ? furthest_ : furthest_ - inputs_);
+    std::string others;
+    for (const TensorFormat format : tensor_formats()) {
+      const std::string reason = refusal(position, format);
+      if (!reason.empty() && takes(furthest_, format))
+        fail(ErrorCode::kUNSUPPORTED_STATE, "{} wants {} of {} in the format {}: {}",
+             layer_.label(), tensor, name_of(desc.type), name_of(format), reason);
+      if (reason.empty() && format != TensorFormat::kLINEAR)
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", name_of(format));
+    }
+    if (!others.empty()) others = fmt::format(", and the formats {}", others);
+    fail(ErrorCode::kINVALID_ARGUMENT,
+         "{} refuses linear {} for {}{} (inputs: {}; outputs: {}): give it a type that it "
+         "supports, with a cast in the network",
+         layer_.label(), name_of(desc.type), tensor, others, types(0, inputs_),
+         types(inputs_, count()));
+  }
+
+ private:
+  // A plugin that takes much before it refuses could be asked for years.
+  static constexpr int kMostQuestions = 100000;
+
+  int32_t count() const { return static_cast<int32_t>(all_.size()); }
+
+  bool settle(int32_t position) {
+    if (position == count()) return true;
+    for (const TensorFormat format : tensor_formats()) {
+      if (!refusal(static_cast<size_t>(position), format).empty()) continue;
+      if (takes(position, format) && settle(position + 1)) return true;
+    }
+    all_[static_cast<size_t>(position)].desc.format = TensorFormat::kLINEAR;
+    furthest_ = std::max(furthest_, position);
+    return false;
+  }
+
+  std::string refusal(size_t position, TensorFormat format) const {
+    const PluginTensorDesc& desc = all_[position].desc;
+    return refusal_of(format, desc.type, desc.dims.nbDims, has_batch_);
+  }
+
+  bool takes(int32_t position, TensorFormat format) {
+    require(++questions_ <= kMostQuestions,
+            "{} was asked for {} combinations of formats and types, and takes none: let "
+            "supportsFormatCombination() refuse a tensor before it is asked for the next",
+            layer_.label(), kMostQuestions);
+    all_[static_cast<size_t>(position)].desc.format = format;
+    if (v2_ != nullptr) return v2_->instance().supports(position, descs_of(all_), inputs_);
+    return v3_ == nullptr
+           || v3_->supportsFormatCombination(position, all_.data(), inputs_, count() - inputs_);
+  }
+
+  std::string types(int32_t first, int32_t end) const {
+    std::string text;
+    for (int32_t i = first; i < end; ++i)
+      text += (i > first ? ", " : "")
+              + std::string(name_of(all_[static_cast<size_t>(i)].desc.type));
+    return text.empty() ? "none" : text;
+  }
+
+  const PluginLayer& layer_;
+  int32_t inputs_;
+  std::vector<PluginTensor> all_;
+  const PluginV2Layer* v2_;
+  IPluginV3OneBuild* v3_;
+  bool has_batch_;
+  int32_t furthest_ = 0;
+  int questions_ = 0;
+};
 
 }  // namespace
 
 bool plugin_takes(const PluginLayer& layer, std::span<const PluginTensor> inputs,
                   std::span<const PluginTensor> outputs) {
-  return !refused_tensor(layer, data_inputs(layer, inputs), outputs);
+  return FormatSearch(layer, data_inputs(layer, inputs), outputs).find();
 }
 
 bool is_for_the_host_alone(const PluginLayer& layer) {
@@ -291,28 +354,36 @@ bool is_for_the_host_alone(const PluginLayer& layer) {
 }
 
 PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> all_inputs,
-                              std::span<const PluginTensor> outputs) {
-  const auto inputs = data_inputs(layer, all_inputs);
-  const auto nin = static_cast<int32_t>(inputs.size());
-  const auto nout = static_cast<int32_t>(outputs.size());
+                              std::span<const PluginTensor> all_outputs) {
+  const auto data = data_inputs(layer, all_inputs);
+  const auto nin = static_cast<int32_t>(data.size());
+  const auto nout = static_cast<int32_t>(all_outputs.size());
   require(nout == layer.output_count(), "{} has {} outputs, not {}", layer.label(),
           layer.output_count(), nout);
-  if (const auto refused = refused_tensor(layer, inputs, outputs))
-    refuse(layer, *refused, inputs, outputs);
+  FormatSearch search(layer, data, all_outputs);
+  if (!search.find()) search.refuse();
+  PluginChoice choice;
+  choice.formats = search.formats();
+  std::vector<PluginTensor> inputs(data.begin(), data.end());
+  std::vector<PluginTensor> outputs(all_outputs.begin(), all_outputs.end());
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].desc.format = choice.formats[i];
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i].desc.format = choice.formats[inputs.size() + i];
+  // Shape inputs are in no format of the plugin's.
+  choice.formats.insert(choice.formats.begin() + nin, all_inputs.size() - data.size(),
+                        TensorFormat::kLINEAR);
   if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer)) {
     v2->instance().configure(inputs, outputs);
-    return {};
+    return choice;
   }
   const auto& v3 = dynamic_cast<const PluginV3Layer&>(layer);
   IPluginV3OneBuild* plugin = v3.build();
-  if (plugin == nullptr) return {};  // made for running: it was asked when the plan was built
-  // One combination is tried: linear tensors of the network's types.
+  if (plugin == nullptr) return choice;  // made for running: it was asked when the plan was built
   require(plugin->getFormatCombinationLimit() >= 1,
           "{}: getFormatCombinationLimit() says {}, so that no combination may be tried",
           layer.label(), plugin->getFormatCombinationLimit());
   check_call(layer, "configurePlugin()",
              [&] { return plugin->configurePlugin(inputs.data(), nin, outputs.data(), nout); });
-  PluginChoice choice;
   choice.workspace_bytes = ask_workspace(
       layer, [&] { return plugin->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout); });
   choice.others = tactics_of(layer, *plugin);

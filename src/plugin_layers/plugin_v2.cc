@@ -175,21 +175,23 @@ class StaticInstance : public PluginV2Instance {
   }
 };
 
-// All tensors have the type of the first input.
+// All tensors have the type and format of the first.
 class BasicInstance final : public StaticInstance {
  public:
   using StaticInstance::StaticInstance;
 
   bool supports(int32_t position, std::span<const PluginTensorDesc> all, int32_t) const override {
     const PluginTensorDesc& t = all[static_cast<size_t>(position)];
-    return t.type == all[0].type && plugin().supportsFormat(t.type, t.format);
+    return t.type == all[0].type && t.format == all[0].format
+           && plugin().supportsFormat(t.type, t.format);
   }
   void configure(std::span<const PluginTensor> inputs,
                  std::span<const PluginTensor> outputs) const override {
     const auto in = dims_of(inputs), out = dims_of(outputs);
-    const DataType type = inputs.empty() ? DataType::kFLOAT : inputs[0].desc.type;
-    plugin().configureWithFormat(in.data(), count(in), out.data(), count(out), type,
-                                 TensorFormat::kLINEAR, max_items());
+    const PluginTensorDesc& first = (inputs.empty() ? outputs : inputs)[0].desc;
+    const DataType type = inputs.empty() ? DataType::kFLOAT : first.type;
+    plugin().configureWithFormat(in.data(), count(in), out.data(), count(out), type, first.format,
+                                 max_items());
   }
 
  private:
@@ -203,10 +205,12 @@ class ExtInstance : public StaticInstance {
  public:
   using StaticInstance::StaticInstance;
 
-  // The plugin speaks of its floating-point tensors alone.
+  // The plugin speaks of its floating-point tensors alone, which all have one format.
   bool supports(int32_t position, std::span<const PluginTensorDesc> all, int32_t) const override {
     const PluginTensorDesc& t = all[static_cast<size_t>(position)];
-    return !is_float(t.type) || plugin().supportsFormat(t.type, t.format);
+    if (!is_float(t.type)) return t.format == TensorFormat::kLINEAR;
+    const auto first = std::ranges::find_if(all, is_of_floats);
+    return t.format == first->format && plugin().supportsFormat(t.type, t.format);
   }
   void configure(std::span<const PluginTensor> inputs,
                  std::span<const PluginTensor> outputs) const override {
@@ -215,12 +219,16 @@ class ExtInstance : public StaticInstance {
     for (const PluginTensor& t : inputs) in_types.push_back(t.desc.type);
     for (const PluginTensor& t : outputs) out_types.push_back(t.desc.type);
     const auto shared = std::make_unique<bool[]>(in.size() + out.size());
+    auto format = TensorFormat::kLINEAR;  // that of the floats
     size_t i = 0;
     for (const auto list : {inputs, outputs})
-      for (const PluginTensor& t : list) shared[i++] = max_batch > 1 && t.max.d[0] == 1;
+      for (const PluginTensor& t : list) {
+        shared[i++] = max_batch > 1 && t.max.d[0] == 1;
+        if (is_of_floats(t.desc)) format = t.desc.format;
+      }
     ext().configurePlugin(in.data(), count(in), out.data(), count(out), in_types.data(),
-                          out_types.data(), shared.get(), shared.get() + in.size(),
-                          TensorFormat::kLINEAR, max_items());
+                          out_types.data(), shared.get(), shared.get() + in.size(), format,
+                          max_items());
   }
   void attach(nvinfer1::IGpuAllocator& allocator, std::span<const PluginTensor> inputs,
               std::span<const PluginTensor> outputs) override {
@@ -240,6 +248,7 @@ class ExtInstance : public StaticInstance {
   }
 
  private:
+  static bool is_of_floats(const PluginTensorDesc& desc) { return is_float(desc.type); }
   IPluginV2Ext& ext() const { return static_cast<IPluginV2Ext&>(plugin()); }
 };
 
