@@ -1,18 +1,15 @@
 #include "api/build.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "api/algorithm_selector.h"
 #include "api/calibration.h"
+#include "api/io_types.h"
 #include "api/plan_libraries.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "builder/refit.h"
 #include "network/clone.h"
-#include "ops/cast.h"
-#include "ops/dequantize.h"
-#include "ops/quantize.h"
 #include "optimize/debug_layers.h"
 #include "optimize/explicit_batch.h"
 
@@ -94,17 +91,6 @@ void check_quantized(const NetworkDefinition& definition, const BuilderSettings&
         "scales");
 }
 
-// Whether ranges decide what runs in int8, and not the network itself.
-bool is_to_be_quantized(const NetworkDefinition& definition, const BuilderSettings& settings,
-                        const Log& log) {
-  if (!settings.flag(BuilderFlag::kINT8) || has_quantization(definition.network())
-      || !has_ranges(definition, settings))
-    return false;
-  if (!definition.strongly_typed()) return true;
-  log.warning("BuilderFlag::kINT8 changes nothing: a strongly typed network keeps its types");
-  return false;
-}
-
 void check_weight_streaming(const BuilderSettings& settings, const Log& log) {
   if (!settings.flag(BuilderFlag::kWEIGHT_STREAMING)) return;
   if (target_of(settings).device().is_host())
@@ -183,85 +169,17 @@ ProfileRequest batch_profile(const Network& network, int32_t max_batch) {
   return profile;
 }
 
-// The scale of quantized values within the tensor's dynamic range.
-// @param type that layers have it in.
-Tensor scale_of(const nvinfer1::ITensor& tensor, DataType type) {
-  const float largest =
-      std::max(std::abs(tensor.getDynamicRangeMin()), std::abs(tensor.getDynamicRangeMax()));
-  const bool is_input = tensor.isNetworkInput();
-  require(
-      tensor.dynamicRangeIsSet() && largest > 0,
-      "{} '{}' is int8, and layers {} it as {}: call ITensor::setDynamicRange with a range that is "
-      "not empty, or {} it by a {} layer",
-      is_input ? "input" : "output", tensor.getName(), is_input ? "read" : "make", name_of(type),
-      is_input ? "read" : "make", is_input ? "Dequantize" : "Quantize");
-  constexpr float kLargestInt8 = 127;
-  Tensor scale(DataType::kFLOAT, {});
-  *scale.mutable_data<float>() = largest / kLargestInt8;
-  return scale;
-}
-
-// Layers read inputs in the types in which they were made, whatever type the caller then gave the
-// border. `definition` is what the network is a copy of.
-void convert_inputs(Network& network, const NetworkDefinition& definition) {
-  for (size_t i = 0; i < network.inputs().size(); ++i) {
-    Value* input = network.inputs()[i];
-    const DataType bound_type = input->requested_type.value_or(input->type);
-    if (bound_type == input->type) continue;
-    std::vector<Value**> uses;
-    for (const auto& node : network.nodes())
-      for (Value*& in : node->inputs)
-        if (in == input) uses.push_back(&in);
-    const DataType read_as = std::exchange(input->type, bound_type);
-    const std::string name = fmt::format("{} to {}", input->name, name_of(read_as));
-    Node* node = nullptr;
-    if (bound_type == DataType::kINT8) {
-      auto op = std::make_unique<Dequantize>();
-      op->to = read_as;
-      Value* view = definition.network().inputs()[i];
-      Value& scale = network.add_weight(scale_of(definition.tensor_view(*view), read_as),
-                                        fmt::format("scale of {}", input->name));
-      node = &network.add_node(std::move(op), {input, &scale}, name);
-    } else {
-      auto op = std::make_unique<Cast>();
-      op->to = read_as;
-      node = &network.add_node(std::move(op), {input}, name);
-    }
-    for (Value** in : uses) *in = node->outputs[0];
-  }
-  network.touch();
-}
-
-// Floats that the caller wants as int8 are quantized by their dynamic ranges. Other types are cast,
-// where the outputs are bound.
-void quantize_outputs(Network& network, const NetworkDefinition& definition) {
-  std::vector<Value*> outputs = network.outputs();
-  const auto is_int8 = [](const Value* v) {
-    return v->requested_type == DataType::kINT8 && v->producer != nullptr;
-  };
-  if (std::none_of(outputs.begin(), outputs.end(), is_int8)) return;
-  network.infer();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Value* const made = outputs[i];
-    if (!is_int8(made) || !is_float(made->type)) continue;
-    Value* view = definition.network().outputs()[i];
-    Value& scale = network.add_weight(scale_of(definition.tensor_view(*view), made->type),
-                                      fmt::format("scale of {}", made->name));
-    Node& node = network.add_node(std::make_unique<Quantize>(), {made, &scale},
-                                  fmt::format("{} to {}", made->name, name_of(DataType::kINT8)));
-    Value& bound = *node.outputs[0];
-    bound.allowed_formats = made->allowed_formats;
-    made->requested_type.reset();
-    bound.name =
-        std::exchange(made->name, fmt::format("{} in {}", made->name, name_of(made->type)));
-    outputs[i] = &bound;
-  }
-  for (Value* v : std::vector<Value*>(network.outputs())) network.unmark_output(*v);
-  for (Value* v : outputs) network.mark_output(*v);
-  network.touch();
-}
-
 }  // namespace
+
+bool is_to_be_quantized(const NetworkDefinition& definition, const BuilderSettings& settings,
+                        const Log& log) {
+  if (!settings.flag(BuilderFlag::kINT8) || has_quantization(definition.network())
+      || !has_ranges(definition, settings))
+    return false;
+  if (!definition.strongly_typed()) return true;
+  log.warning("BuilderFlag::kINT8 changes nothing: a strongly typed network keeps its types");
+  return false;
+}
 
 void check_supported(const NetworkDefinition& definition, const BuilderSettings& settings,
                      const Log& log) {
@@ -290,16 +208,12 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
 std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int32_t max_batch) {
   std::unique_ptr<Network> network = clone(definition.network());
   add_debug_layers(*network);
-  if (!definition.hasImplicitBatchDimension()) {
-    convert_inputs(*network, definition);
-    quantize_outputs(*network, definition);
-    return network;
+  if (definition.hasImplicitBatchDimension()) {
+    for (const auto& node : definition.network().nodes())
+      for (Value* output : node->outputs) definition.infer(*output);
+    make_batch_explicit(*network, max_batch);
   }
-  for (const auto& node : definition.network().nodes())
-    for (Value* output : node->outputs) definition.infer(*output);
-  make_batch_explicit(*network, max_batch);
-  convert_inputs(*network, definition);
-  quantize_outputs(*network, definition);
+  cast_inputs(*network);
   return network;
 }
 
@@ -373,8 +287,11 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.max_workspace = limit;
-  if (is_to_be_quantized(definition, settings, reporter.log()))
-    quantize(*network, definition, settings, target, options);
+  Scales scales = dynamic_ranges(definition);
+  const bool quantizes = is_to_be_quantized(definition, settings, reporter.log());
+  if (quantizes) add_calibrated(scales, *network, definition, settings, target, options);
+  quantize_borders(*network, scales);
+  if (quantizes) quantize(*network, scales, target, options);
   std::optional<AlgorithmSelection> selection;
   if (settings.selector != nullptr)
     selection.emplace(*settings.selector, settings.flag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS));

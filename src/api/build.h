@@ -22,7 +22,13 @@ const Target& target_of(const BuilderSettings& settings);
 Precision precision_of(const NetworkDefinition& network, const BuilderSettings& settings,
                        const Target& target, const Log& log);
 
-/// A copy of what the network's stages start from: the batch is a dimension.
+/// Whether ranges decide what runs in int8, and not the network itself; warns where a flag asks for
+/// that and types are fixed.
+bool is_to_be_quantized(const NetworkDefinition& network, const BuilderSettings& settings,
+                        const Log& log);
+
+/// A copy of what the network's stages start from, but for quantize_borders(): the batch is a
+/// dimension, and inputs have the types of the border, where they are not int8 of floats.
 /// @param max_batch as for build().
 std::unique_ptr<Network> copy_to_build(const NetworkDefinition& network, int32_t max_batch);
 

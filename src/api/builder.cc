@@ -1,8 +1,10 @@
 #include "api/builder.h"
 
 #include "api/build.h"
+#include "api/calibration.h"
 #include "api/engine.h"
 #include "api/host_memory.h"
+#include "api/io_types.h"
 #include "backend/targets.h"
 #include "base/parallel.h"
 #include "plan/io_format.h"
@@ -89,6 +91,10 @@ bool Builder::isNetworkSupported(const nvinfer1::INetworkDefinition& network,
     const NetworkDefinition& ours = our_network(network);
     check_supported(ours, our_settings(config), reporter_.log());
     const auto copy = copy_to_build(ours, max_batch_size);
+    Scales scales = dynamic_ranges(ours);
+    // A calibrator would find more.
+    if (!is_to_be_quantized(ours, our_settings(config), reporter_.log()))
+      quantize_borders(*copy, scales);
     copy->infer();
     const int32_t batch = ours.hasImplicitBatchDimension() ? max_batch_size : 0;
     for (const auto* list : {&copy->inputs(), &copy->outputs()})

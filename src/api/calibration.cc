@@ -19,6 +19,10 @@ namespace {
 
 using nvinfer1::CalibrationAlgoType;
 
+float largest_of(const nvinfer1::ITensor& tensor) {
+  return std::max(std::abs(tensor.getDynamicRangeMin()), std::abs(tensor.getDynamicRangeMax()));
+}
+
 // A few of the names, for a message.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kShown = 5;
@@ -28,20 +32,14 @@ std::string some_of(const std::vector<std::string>& names) {
   return names.size() > kShown ? text + ", …" : text;
 }
 
-Scales dynamic_ranges(const NetworkDefinition& definition) {
-  Scales scales;
+void check_ranges(const NetworkDefinition& definition) {
   for (const auto& value : definition.network().values()) {
     const NetworkTensor& tensor = definition.tensor_view(*value);
-    if (!tensor.dynamicRangeIsSet()) continue;
-    const float largest =
-        std::max(std::abs(tensor.getDynamicRangeMin()), std::abs(tensor.getDynamicRangeMax()));
-    require(largest > 0,
-            "tensor '{}': its dynamic range [0, 0] is empty; call setDynamicRange with "
-            "one that holds its values",
+    require(!tensor.dynamicRangeIsSet() || largest_of(tensor) > 0,
+            "tensor '{}': its dynamic range [0, 0] is empty; call setDynamicRange with one that "
+            "holds its values",
             value->name);
-    scales[value->name] = largest / kLargestInt8;
   }
-  return scales;
 }
 
 RangeSearchOptions search_of(nvinfer1::IInt8Calibrator& calibrator,
@@ -209,16 +207,30 @@ bool has_ranges(const NetworkDefinition& definition, const BuilderSettings& sett
             });
 }
 
-void quantize(Network& network, const NetworkDefinition& definition,
-              const BuilderSettings& settings, const Target& target, const BuildOptions& options) {
-  const std::vector<std::string> wishes = take_wishes(network);
-  Scales scales = dynamic_ranges(definition);
-  if (settings.calibrator != nullptr) {
-    auto cache = cache_of(*settings.calibrator, options.log);
-    if (!cache)
-      cache = calibrate(*settings.calibrator, network, definition, settings, target, options);
-    for (auto& [name, scale] : cache->scales) scales.try_emplace(std::move(name), scale);
+Scales dynamic_ranges(const NetworkDefinition& definition) {
+  Scales scales;
+  for (const auto& value : definition.network().values()) {
+    const NetworkTensor& tensor = definition.tensor_view(*value);
+    if (tensor.dynamicRangeIsSet() && largest_of(tensor) > 0)
+      scales[value->name] = largest_of(tensor) / kLargestInt8;
   }
+  return scales;
+}
+
+void add_calibrated(Scales& scales, const Network& network, const NetworkDefinition& definition,
+                    const BuilderSettings& settings, const Target& target,
+                    const BuildOptions& options) {
+  check_ranges(definition);
+  if (settings.calibrator == nullptr) return;
+  auto cache = cache_of(*settings.calibrator, options.log);
+  if (!cache)
+    cache = calibrate(*settings.calibrator, network, definition, settings, target, options);
+  for (auto& [name, scale] : cache->scales) scales.try_emplace(std::move(name), scale);
+}
+
+void quantize(Network& network, const Scales& scales, const Target& target,
+              const BuildOptions& options) {
+  const std::vector<std::string> wishes = take_wishes(network);
   if (options.max_batch == 0) fix_extents(network, options.profiles);
   network.infer();
   // Weights that a refit replaces stay those of the model.

@@ -10,8 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/build.h"
+#include "api/calibration.h"
 #include "api/execution_context.h"
 #include "api/host_memory.h"
+#include "api/io_types.h"
 #include "backend/targets.h"
 #include "base/current_logger.h"
 #include "base/parallel.h"
@@ -35,6 +37,8 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
     return json ? tenon::plan_json(plan) : tenon::plan_text(plan);
   }
   const auto copy = tenon::copy_to_build(network, 1);
+  tenon::Scales scales = tenon::dynamic_ranges(network);
+  tenon::quantize_borders(*copy, scales);
   copy->infer();
   if (stage == tenon::DumpStage::kOPTIMIZE) {
     const tenon::Target& target = tenon::target_of(settings);
