@@ -4,41 +4,17 @@
 #include <tenon/session/model.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 namespace tenon::ort {
 namespace {
 
-using nvinfer1::DataType;
 using session::Range;
 using session::Ranges;
 using session::Shape;
-
-std::optional<DataType> type_of(int onnx_type) {
-  switch (onnx_type) {
-    case 1:
-      return DataType::kFLOAT;
-    case 2:
-      return DataType::kUINT8;
-    case 3:
-      return DataType::kINT8;
-    case 6:
-      return DataType::kINT32;
-    case 7:
-      return DataType::kINT64;
-    case 9:
-      return DataType::kBOOL;
-    case 10:
-      return DataType::kHALF;
-    case 16:
-      return DataType::kBF16;
-    default:
-      return std::nullopt;
-  }
-}
 
 template <class T> T value_of(session::Result<T> result) {
   if (!result) throw Error{result.error()};
@@ -92,7 +68,9 @@ void set_precision(nvinfer1::IBuilderConfig& config, const std::string& precisio
 }  // namespace
 
 bool is_supported_type(int type) {
-  return type_of(type).has_value();
+  // float, uint8, int8, int32, int64, bool, float16, bfloat16.
+  static constexpr std::array kTypes = {1, 2, 3, 6, 7, 9, 10, 16};
+  return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
 // An input of a run: ONNX Runtime's memory.
@@ -117,7 +95,7 @@ struct CompiledGraph::Input {
 class CompiledGraph::Built {
  public:
   /// @param fixes_vectors lists of integers have their lengths: those of shapes need that.
-  Built(const GraphModel& model, const CompileOptions& options, const std::vector<Input>& inputs,
+  Built(GraphModel& model, const CompileOptions& options, const std::vector<Input>& inputs,
         const Built* before, bool fixes_vectors) {
     std::vector<GraphInput> declared = model.inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -247,8 +225,8 @@ void CompiledGraph::run(const Api& api, OrtKernelContext* context) {
     auto memory = std::make_shared<serve::MixMemory>(const_cast<void*>(found->data), found->bytes,
                                                      nullptr, 0);
     value_of(infer->set_input(
-        i, std::make_shared<serve::Tensor>(found->shape, *type_of(found->info->type),
-                                           std::move(memory), serve::DataHead::kHost)));
+        i, std::make_shared<serve::Tensor>(found->shape, infer->input(i)->type(), std::move(memory),
+                                           serve::DataHead::kHost)));
   }
   value_of(infer->forward());
   for (size_t i = 0; i < model_.outputs.size(); ++i) {

@@ -34,7 +34,7 @@ class CompiledGraph {
   std::vector<Input> read_inputs(const Api& api, const OrtKernelContext* context) const;
   std::shared_ptr<Built> built_for(const std::vector<Input>& inputs);
 
-  const GraphModel model_;
+  GraphModel model_;
   const CompileOptions options_;
   std::mutex mutex_;
   std::shared_ptr<Built> built_;  // the newest one; runs keep theirs

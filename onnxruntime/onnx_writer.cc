@@ -1,35 +1,14 @@
 #include "onnx_writer.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 
 namespace tenon::ort {
 namespace {
 
-// Numbers of fields, as onnx.proto has them.
-namespace field {
-constexpr uint32_t kModelIrVersion = 1, kModelGraph = 7, kModelOperatorSet = 8;
-constexpr uint32_t kOperatorSetDomain = 1, kOperatorSetVersion = 2;
-constexpr uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphInput = 11,
-                   kGraphOutput = 12;
-constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeOperator = 4, kNodeAttribute = 5,
-                   kNodeDomain = 7;
-constexpr uint32_t kAttributeName = 1, kAttributeFloat = 2, kAttributeInt = 3, kAttributeString = 4,
-                   kAttributeTensor = 5, kAttributeFloats = 7, kAttributeInts = 8,
-                   kAttributeStrings = 9, kAttributeType = 20;
-constexpr uint32_t kTensorDims = 1, kTensorType = 2, kTensorName = 8, kTensorRaw = 9;
-constexpr uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTensorTypeElement = 1,
-                   kTensorTypeShape = 2, kShapeDim = 1, kDimValue = 1, kDimName = 2;
-}  // namespace field
-
-// Numbers of AttributeProto.AttributeType.
-enum { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kFloats = 6, kInts = 7, kStrings = 8 };
-enum { kStringElement = 8 };
-
-constexpr uint32_t kVarint = 0, kLengthDelimited = 2, kFixed32 = 5;  // wire types
 constexpr const char* kUnknownDomain = "tenon.no.operator";
 
 struct TypeAndShape {
@@ -55,19 +34,12 @@ TypeAndShape type_and_shape(const Api& api, const OrtValue* value) {
   return type_and_shape(api, info);
 }
 
-Message tensor_message(const Api& api, const OrtValue* value, const std::string& name) {
+edit::TensorValue tensor_value(const Api& api, const OrtValue* value) {
   const TypeAndShape made = type_and_shape(api, value);
-  if (made.type == kStringElement) throw Error{"tensor '" + name + "' of strings"};
-  Message tensor;
-  for (const int64_t extent : made.shape)
-    tensor.number(field::kTensorDims, static_cast<uint64_t>(extent));
-  tensor.number(field::kTensorType, static_cast<uint64_t>(made.type));
-  tensor.bytes(field::kTensorName, name);
   void* data = nullptr;  // it is only read
   api.check(api->GetTensorMutableData(const_cast<OrtValue*>(value), &data));
   const size_t bytes = api.get(&OrtApi::GetTensorSizeInBytes, value);
-  tensor.bytes(field::kTensorRaw, {static_cast<const char*>(data), bytes});
-  return tensor;
+  return {made.type, made.shape, {static_cast<const char*>(data), bytes}};
 }
 
 // The elements of an attribute: asked for how many bytes they are, then for them.
@@ -81,85 +53,75 @@ std::vector<T> read_attribute(const Api& api, const OrtOpAttr* attribute, OrtOpA
   return made;
 }
 
-void write_strings(Message& to, const std::vector<char>& text) {
-  for (auto begin = text.begin(); begin != text.end();) {
-    const auto end = std::find(begin, text.end(), '\0');
-    to.bytes(field::kAttributeStrings, {&*begin, static_cast<size_t>(end - begin)});
-    begin = end == text.end() ? end : end + 1;
+std::vector<std::string> split_texts(const std::vector<char>& texts) {
+  std::vector<std::string> made;
+  for (auto begin = texts.begin(); begin != texts.end();) {
+    const auto end = std::find(begin, texts.end(), '\0');
+    made.emplace_back(begin, end);
+    begin = end == texts.end() ? end : end + 1;
   }
-}
-
-Message attribute_message(const Api& api, const OrtOpAttr* attribute) {
-  Message made;
-  const std::string name = api.get(&OrtApi::OpAttr_GetName, attribute);
-  made.bytes(field::kAttributeName, name);
-  const OrtOpAttrType type = api.get(&OrtApi::OpAttr_GetType, attribute);
-  int written = 0;
-  switch (type) {
-    case kAttributeInt:
-    case kAttributeInts:
-      written = type == kAttributeInt ? kInt : kInts;
-      for (const int64_t value : read_attribute<int64_t>(api, attribute, type))
-        made.number(type == kAttributeInt ? field::kAttributeInt : field::kAttributeInts,
-                    static_cast<uint64_t>(value));
-      break;
-    case kAttributeFloat:
-    case kAttributeFloats:
-      written = type == kAttributeFloat ? kFloat : kFloats;
-      for (const float value : read_attribute<float>(api, attribute, type))
-        made.real(type == kAttributeFloat ? field::kAttributeFloat : field::kAttributeFloats,
-                  value);
-      break;
-    case kAttributeString: {
-      written = kString;
-      std::vector<char> text = read_attribute<char>(api, attribute, type);
-      if (!text.empty() && text.back() == '\0') text.pop_back();
-      made.bytes(field::kAttributeString, {text.data(), text.size()});
-      break;
-    }
-    case kAttributeStrings:
-      written = kStrings;
-      write_strings(made, read_attribute<char>(api, attribute, type));
-      break;
-    case kAttributeTensor: {
-      written = kTensor;
-      const auto release = [&](OrtValue* one) { api->ReleaseValue(one); };
-      const std::unique_ptr<OrtValue, decltype(release)> value(
-          api.get(&OrtApi::OpAttr_GetTensorAttributeAsOrtValue, attribute), release);
-      made.message(field::kAttributeTensor, tensor_message(api, value.get(), ""));
-      break;
-    }
-    default:
-      throw Error{"attribute '" + name + "' of kind " + std::to_string(type)};
-  }
-  made.number(field::kAttributeType, static_cast<uint64_t>(written));
   return made;
 }
 
-void write_names(Message& to, uint32_t number, const Api& api,
-                 const std::vector<const OrtValueInfo*>& values) {
-  for (const OrtValueInfo* value : values) to.bytes(number, api.name(value));
+edit::AttributeValue attribute_value(const Api& api, const OrtOpAttr* attribute) {
+  const OrtOpAttrType type = api.get(&OrtApi::OpAttr_GetType, attribute);
+  switch (type) {
+    case kAttributeInt:
+      return read_attribute<int64_t>(api, attribute, type).at(0);
+    case kAttributeInts:
+      return read_attribute<int64_t>(api, attribute, type);
+    case kAttributeFloat:
+      return read_attribute<float>(api, attribute, type).at(0);
+    case kAttributeFloats:
+      return read_attribute<float>(api, attribute, type);
+    case kAttributeString: {
+      std::vector<char> text = read_attribute<char>(api, attribute, type);
+      if (!text.empty() && text.back() == '\0') text.pop_back();
+      return std::string(text.begin(), text.end());
+    }
+    case kAttributeStrings:
+      return split_texts(read_attribute<char>(api, attribute, type));
+    case kAttributeTensor: {
+      const auto release = [&](OrtValue* one) { api->ReleaseValue(one); };
+      const std::unique_ptr<OrtValue, decltype(release)> value(
+          api.get(&OrtApi::OpAttr_GetTensorAttributeAsOrtValue, attribute), release);
+      return tensor_value(api, value.get());
+    }
+    default:
+      throw Error{"an attribute of kind " + std::to_string(type)};
+  }
+}
+
+std::vector<std::string> names_of(const Api& api, const std::vector<const OrtValueInfo*>& values) {
+  std::vector<std::string> names;
+  for (const OrtValueInfo* value : values) names.push_back(api.name(value));
+  return names;
 }
 
 // A node, or one of an operator that nobody knows where it cannot be written.
-Message node_message(const Api& api, const OrtNode* node) {
-  Message made;
-  write_names(made, field::kNodeInput, api,
-              api.list(&OrtApi::Node_GetNumInputs, &OrtApi::Node_GetInputs, node));
-  write_names(made, field::kNodeOutput, api,
-              api.list(&OrtApi::Node_GetNumOutputs, &OrtApi::Node_GetOutputs, node));
-  made.bytes(field::kNodeOperator, api.get(&OrtApi::Node_GetOperatorType, node));
-  Message whole = made;
-  try {
+void insert_node(const Api& api, const OrtNode* node, edit::Model& model) {
+  edit::Node made;
+  made.inputs = names_of(api, api.list(&OrtApi::Node_GetNumInputs, &OrtApi::Node_GetInputs, node));
+  made.outputs =
+      names_of(api, api.list(&OrtApi::Node_GetNumOutputs, &OrtApi::Node_GetOutputs, node));
+  made.op_type = api.get(&OrtApi::Node_GetOperatorType, node);
+  edit::Node unknown = made;
+  unknown.domain = kUnknownDomain;
+  const auto write = [&] {
     if (api.get(&OrtApi::Node_GetNumSubgraphs, node) > 0) throw Error{"a body"};
+    made.domain = api.get(&OrtApi::Node_GetDomain, node);
     for (const OrtOpAttr* attribute :
          api.list(&OrtApi::Node_GetNumAttributes, &OrtApi::Node_GetAttributes, node))
-      whole.message(field::kNodeAttribute, attribute_message(api, attribute));
-    whole.bytes(field::kNodeDomain, api.get(&OrtApi::Node_GetDomain, node));
-    return whole;
+      made.attributes.emplace_back(api.get(&OrtApi::OpAttr_GetName, attribute),
+                                   attribute_value(api, attribute));
+    model.insert_node(model.graph(), made);
+  };
+  try {
+    write();
   } catch (const Error&) {
-    made.bytes(field::kNodeDomain, kUnknownDomain);
-    return made;
+    model.insert_node(model.graph(), unknown);
+  } catch (const std::runtime_error&) {  // a tensor of texts
+    model.insert_node(model.graph(), unknown);
   }
 }
 
@@ -182,76 +144,38 @@ GraphInput input_of(const Api& api, const OrtValueInfo* value) {
   return made;
 }
 
-Message value_message(const GraphInput& input, bool has_shape) {
-  Message value, type, tensor;
-  tensor.number(field::kTensorTypeElement, static_cast<uint64_t>(input.type));
-  if (has_shape) {
-    Message shape;
-    for (size_t axis = 0; axis < input.shape.size(); ++axis) {
-      Message dim;
-      if (input.shape[axis] >= 0)
-        dim.number(field::kDimValue, static_cast<uint64_t>(input.shape[axis]));
-      else
-        dim.bytes(field::kDimName, axis < input.names.size() && !input.names[axis].empty()
-                                       ? input.names[axis]
-                                       : input.name + "." + std::to_string(axis));
-      shape.message(field::kShapeDim, dim);
-    }
-    tensor.message(field::kTensorTypeShape, shape);
+edit::Value value_of(const GraphInput& input, bool has_shape) {
+  edit::TensorType type{input.type, has_shape, {}};
+  for (size_t axis = 0; has_shape && axis < input.shape.size(); ++axis) {
+    const bool has_name = axis < input.names.size() && !input.names[axis].empty();
+    if (input.shape[axis] >= 0)
+      type.shape.push_back({input.shape[axis], ""});
+    else
+      type.shape.push_back(
+          {-1, has_name ? input.names[axis] : input.name + "." + std::to_string(axis)});
   }
-  type.message(field::kTypeTensor, tensor);
-  value.bytes(field::kValueName, input.name);
-  value.message(field::kValueType, type);
-  return value;
+  return {input.name, std::move(type)};
 }
 
-void write_operator_sets(const Api& api, const OrtGraph* graph, Message& model) {
+edit::Model empty_model(const Api& api, const OrtGraph* graph) {
   const size_t count = api.get(&OrtApi::Graph_GetNumOperatorSets, graph);
   std::vector<const char*> domains(count);
   std::vector<int64_t> versions(count);
   if (count > 0)
     api.check(api->Graph_GetOperatorSets(graph, domains.data(), versions.data(), count));
-  const auto write = [&](const char* domain, int64_t version) {
-    Message set;
-    set.bytes(field::kOperatorSetDomain, domain);
-    set.number(field::kOperatorSetVersion, static_cast<uint64_t>(version));
-    model.message(field::kModelOperatorSet, set);
-  };
-  for (size_t i = 0; i < count; ++i) write(domains[i], versions[i]);
-  write(kUnknownDomain, 1);
+  edit::Model model = edit::Model::make(1);
+  for (size_t i = 0; i < count; ++i) model.set_opset(versions[i], domains[i]);
+  model.set_opset(1, kUnknownDomain);
+  return model;
 }
 
 }  // namespace
 
-void Message::varint(uint64_t value) {
-  for (; value >= 0x80; value >>= 7) text_.push_back(static_cast<char>(value | 0x80));
-  text_.push_back(static_cast<char>(value));
-}
-
-void Message::number(uint32_t field, uint64_t value) {
-  varint(field << 3 | kVarint);
-  varint(value);
-}
-
-void Message::real(uint32_t field, float value) {
-  varint(field << 3 | kFixed32);
-  const auto bits = std::bit_cast<uint32_t>(value);
-  for (int shift = 0; shift < 32; shift += 8) text_.push_back(static_cast<char>(bits >> shift));
-}
-
-void Message::bytes(uint32_t field, std::string_view value) {
-  varint(field << 3 | kLengthDelimited);
-  varint(value.size());
-  text_.append(value);
-}
-
-std::string GraphModel::bytes(const std::vector<GraphInput>& given) const {
-  Message whole = graph;
-  for (const GraphInput& input : given)
-    whole.message(field::kGraphInput, value_message(input, input.has_shape));
-  Message made = model;
-  made.message(field::kModelGraph, whole);
-  return made.text();
+std::string GraphModel::bytes(const std::vector<GraphInput>& given) {
+  std::vector<edit::Value> values;
+  for (const GraphInput& input : given) values.push_back(value_of(input, input.has_shape));
+  model.set_inputs(values);
+  return model.serialize();
 }
 
 std::vector<int64_t> shape_of(const Api& api, const OrtValue* value) {
@@ -260,13 +184,9 @@ std::vector<int64_t> shape_of(const Api& api, const OrtValue* value) {
 
 GraphModel write_graph(const Api& api, const OrtGraph* graph,
                        const std::vector<std::string>& input_names) {
-  GraphModel made;
-  made.model.number(field::kModelIrVersion,
-                    static_cast<uint64_t>(api.get(&OrtApi::Graph_GetOnnxIRVersion, graph)));
-  write_operator_sets(api, graph, made.model);
-  made.graph.bytes(field::kGraphName, "graph");
+  GraphModel made{empty_model(api, graph), {}, {}};
   for (const OrtNode* node : api.list(&OrtApi::Graph_GetNumNodes, &OrtApi::Graph_GetNodes, graph))
-    made.graph.message(field::kGraphNode, node_message(api, node));
+    insert_node(api, node, made.model);
 
   std::map<std::string, GraphInput> inputs;
   std::vector<std::string> names;
@@ -276,7 +196,7 @@ GraphModel write_graph(const Api& api, const OrtGraph* graph,
     if (!api.get(&OrtApi::ValueInfo_IsConstantInitializer, value)) continue;
     const OrtValue* data = api.get(&OrtApi::ValueInfo_GetInitializerValue, value);
     if (data == nullptr) throw Error{"initializer '" + api.name(value) + "' has no value"};
-    made.graph.message(field::kGraphInitializer, tensor_message(api, data, api.name(value)));
+    made.model.set_constant(api.name(value), tensor_value(api, data));
     constants.insert(api.name(value));
   }
   for (const OrtValueInfo* value :
@@ -291,11 +211,13 @@ GraphModel write_graph(const Api& api, const OrtGraph* graph,
       made.inputs.push_back(found->second);
       made.inputs.back().index = i;
     }
+  std::vector<edit::Value> outputs;
   for (const OrtValueInfo* value :
        api.list(&OrtApi::Graph_GetNumOutputs, &OrtApi::Graph_GetOutputs, graph)) {
     made.outputs.push_back(api.name(value));
-    made.graph.message(field::kGraphOutput, value_message(input_of(api, value), false));
+    outputs.push_back(value_of(input_of(api, value), false));
   }
+  made.model.set_outputs(outputs);
   return made;
 }
 

@@ -1,28 +1,15 @@
-// A graph of ONNX Runtime as the bytes of an ONNX model.
+// A graph of ONNX Runtime as an ONNX model.
 #pragma once
+
+#include <tenon/onnx.h>
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api.h"
 
 namespace tenon::ort {
-
-/// A message of protobuf, as it is written: fields in any order.
-class Message {
- public:
-  void number(uint32_t field, uint64_t value);
-  void real(uint32_t field, float value);
-  void bytes(uint32_t field, std::string_view value);
-  void message(uint32_t field, const Message& value) { bytes(field, value.text_); }
-  const std::string& text() const { return text_; }
-
- private:
-  void varint(uint64_t value);
-  std::string text_;
-};
 
 /// An input of a graph.
 struct GraphInput {
@@ -36,13 +23,12 @@ struct GraphInput {
 
 /// A graph without its inputs' shapes, which may only be known when it runs.
 struct GraphModel {
-  Message graph;  ///< nodes, initializers and outputs
-  Message model;  ///< versions and operator sets
+  edit::Model model;  ///< nodes, initializers and outputs
   std::vector<GraphInput> inputs;
   std::vector<std::string> outputs;
 
-  /// The model, with inputs of these shapes.
-  std::string bytes(const std::vector<GraphInput>& inputs) const;
+  /// The model, with inputs of these shapes. One thread at a time.
+  std::string bytes(const std::vector<GraphInput>& inputs);
 };
 
 /// The extents of a tensor.

@@ -33,7 +33,7 @@ struct Compute : OrtNodeComputeInfo {
 };
 
 // Nodes that the parser takes.
-std::vector<bool> parsed_nodes(const GraphModel& model, size_t count) {
+std::vector<bool> parsed_nodes(GraphModel model, size_t count) {
   session::ErrorLog log;
   const std::unique_ptr<nvinfer1::IBuilder> builder(nvinfer1::createInferBuilder(log));
   if (builder == nullptr) throw Error{log.failure("there is no builder").text};

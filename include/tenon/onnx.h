@@ -103,6 +103,9 @@ class TENON_EDIT Model {
   static Model load(const std::string& path);
   /// @param path where the bytes came from: the folder of external data.
   static Model parse(std::string bytes, const std::string& path = "");
+  /// A model whose graph is empty, to be filled. Its IR version is that of ONNX's release with the
+  /// opset (of the standard domain), 8 at least.
+  static Model make(int64_t opset);
   ~Model();
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
@@ -210,7 +213,8 @@ TENON_EDIT size_t fold_into_weights(Model& model);
 TENON_EDIT size_t remove_unused(Model& model);
 /// Identity, Dropout that does nothing, Transpose that keeps the order, Concat and the like of one
 /// input; Cast to the type that is there; Reshape, Expand, Slice, Pad, Resize and others where the
-/// shape stays, as far as the engine infers it; of two Transposes or Reshapes in a row the first.
+/// shape stays, as far as the engine infers it; of two Transposes, Reshapes, Unsqueezes or Slices
+/// in a row the first; an Unsqueeze that puts back the axes which a reduction leaves out.
 TENON_EDIT size_t remove_without_effect(Model& model);
 /// One of equal nodes and of equal initializers stays.
 TENON_EDIT size_t share_equal(Model& model);
@@ -228,7 +232,8 @@ TENON_EDIT size_t inline_functions(Model& model);
 
 // Shapes. Each says how many constants followed: shapes of Reshape, and of Expand, that held an
 // extent which is another now. Throws when the engine cannot import the model as it then is, also
-// with two other numbers for each extent that was one and is open now.
+// with two other numbers for each extent that was one and is open now. Where shapes in functions,
+// or given to them, have to follow, calls become their nodes.
 
 TENON_EDIT size_t set_dims(Model& model, const std::string& input,
                            const std::vector<Extent>& shape);

@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "edit/values.h"
 #include "edit/wire.h"
 
 namespace tenon::edit {
@@ -12,22 +11,25 @@ namespace {
 
 // y = Relu(Add(x, w)), twice over.
 Model small_model() {
-  std::string graph;
-  append_bytes(graph, 2, "g");
-  append_bytes(graph, 11, value_info("x", {1, true, {{2, ""}, {3, ""}}}));
-  append_bytes(graph, 12, value_info("y", {1, true, {{2, ""}, {3, ""}}}));
-  std::string bytes, opset;
-  append_number(bytes, 1, 8);
-  append_bytes(bytes, 7, graph);
-  append_number(opset, 2, 17);
-  append_bytes(bytes, 8, opset);
-  Model model = Model::parse(bytes);
+  Model model = Model::make(17);
+  model.set_inputs({{"x", TensorType{1, true, {{2, ""}, {3, ""}}}}});
+  model.set_outputs({{"y", TensorType{1, true, {{2, ""}, {3, ""}}}}});
   model.set_constant("w", {1, {1}, std::string(4, '\0')});
   model.insert_node(model.graph(), {"add", "Add", "", {"x", "w"}, {"a"}, {}});
   model.insert_node(model.graph(), {"relu", "Relu", "", {"a"}, {"r"}, {}});
   model.insert_node(model.graph(), {"add2", "Add", "", {"w", "r"}, {"b"}, {}});
   model.insert_node(model.graph(), {"relu2", "Relu", "", {"b"}, {"y"}, {}});
   return model;
+}
+
+// The versions are those of onnx.helper.VERSION_TABLE.
+TEST(Edit, ModelsAreMadeFromNothing) {
+  for (const auto& [opset, version] :
+       std::map<int64_t, std::string>{{17, "8"}, {20, "9"}, {22, "10"}, {24, "12"}, {28, "14"}}) {
+    const Model model = Model::parse(Model::make(opset).serialize());
+    EXPECT_EQ(model.opset(), opset);
+    EXPECT_TRUE(show_text(model).starts_with("IR version " + version + ", opset")) << opset;
+  }
 }
 
 TEST(Edit, NodesChangeWhileOneWalksOverThem) {

@@ -2,6 +2,7 @@
 #include <tenon/onnx.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "edit/attributes.h"
@@ -97,6 +98,22 @@ Model Model::load(const std::string& path) {
 Model Model::parse(std::string bytes, const std::string& path) {
   const auto owner = std::make_shared<std::string>(std::move(bytes));
   return Model(std::make_unique<Store>(owner, *owner, path));
+}
+
+Model Model::make(int64_t opset) {
+  // The opsets with which versions came: ONNX's docs/Versioning.md.
+  static constexpr std::array<std::pair<int64_t, uint64_t>, 6> kIrVersions = {
+      {{19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}, {28, 14}}};
+  uint64_t ir_version = 8;
+  for (const auto& [since, version] : kIrVersions)
+    if (opset >= since) ir_version = version;
+  std::string graph, import, bytes;
+  append_bytes(graph, 2, "graph");
+  append_number(import, 2, static_cast<uint64_t>(opset));
+  append_number(bytes, 1, ir_version);
+  append_bytes(bytes, 7, graph);
+  append_bytes(bytes, 8, import);
+  return parse(std::move(bytes));
 }
 
 size_t Model::steps() const {
