@@ -39,6 +39,41 @@ void add_outputs(const onnx::NodeProto& node, Names& names) {
     if (!output.empty()) names.insert(output);
 }
 
+// What such a node makes may have several ranks, so that it may take followers, too.
+bool may_have_ranks(const onnx::NodeProto& node) {
+  return node.op_type() == "Squeeze" && node.input_size() == 1 && node.attribute_size() == 0;
+}
+
+// From position `from` on, the nodes that read what `made` has, which then has what they make.
+std::vector<bool> readers(const std::vector<onnx::NodeProto*>& nodes, size_t from, Names& made) {
+  std::vector<bool> found(nodes.size());
+  for (size_t i = from; i < nodes.size(); ++i) {
+    found[i] = reads(*nodes[i], made);
+    if (found[i]) add_outputs(*nodes[i], made);
+  }
+  return found;
+}
+
+// One of several ranks goes along where followers need what is made of it: it would take that away
+// from them.
+void add_needed(const std::vector<onnx::NodeProto*>& nodes, size_t from, std::vector<bool>& follows,
+                Names& made) {
+  for (size_t i = from; i < nodes.size(); ++i) {
+    if (follows[i] || !may_have_ranks(*nodes[i])) continue;
+    Names of_it;
+    add_outputs(*nodes[i], of_it);
+    const std::vector<bool> behind = readers(nodes, i + 1, of_it);
+    bool is_needed = false;
+    for (size_t k = i + 1; k < nodes.size(); ++k)
+      is_needed = is_needed || (follows[k] && behind[k]);
+    if (!is_needed) continue;
+    follows[i] = true;
+    for (size_t k = i + 1; k < nodes.size(); ++k) follows[k] = follows[k] || behind[k];
+    made.insert(of_it.begin(), of_it.end());
+    i = from - 1;  // others may be needed now
+  }
+}
+
 }  // namespace
 
 NodeList::NodeList(Nodes& nodes, std::vector<std::string> outputs) : outputs_(std::move(outputs)) {
@@ -54,13 +89,14 @@ bool NodeList::next() {
 NodeList NodeList::take_followers() {
   Names made;
   add_outputs(current(), made);
+  std::vector<onnx::NodeProto*> nodes;
+  for (const Entry& entry : nodes_) nodes.push_back(entry.node);
+  std::vector<bool> follows = readers(nodes, at_, made);
+  add_needed(nodes, at_, follows, made);
   NodeList followers;
-  std::vector<Entry> rest(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(at_));
-  for (size_t i = at_; i < nodes_.size(); ++i) {
-    const bool follows = reads(*nodes_[i].node, made);
-    if (follows) add_outputs(*nodes_[i].node, made);
-    (follows ? followers.nodes_ : rest).push_back(nodes_[i]);
-  }
+  std::vector<Entry> rest;
+  for (size_t i = 0; i < nodes_.size(); ++i)
+    (follows[i] ? followers.nodes_ : rest).push_back(nodes_[i]);
   nodes_ = std::move(rest);
   std::copy_if(outputs_.begin(), outputs_.end(), std::back_inserter(followers.outputs_),
                [&](const std::string& name) { return made.contains(name); });

@@ -50,5 +50,25 @@ TEST(NodeList, FollowersReadWhatANodeMakes) {
   EXPECT_THAT(rest_of(copy), ElementsAre("first", "near", "far", "loop"));
 }
 
+// "other" would take "joined" and "more" from "branch", which has taken "near".
+TEST(NodeList, WhatHasSeveralRanksGoesAlongWithFollowersThatNeedIt) {
+  NodeList::Nodes nodes;
+  add(nodes, "branch", {"x"});
+  add(nodes, "apart", {"x"});
+  add(nodes, "before", {"apart"});
+  add(nodes, "other", {"before"});
+  add(nodes, "joined", {"other"});
+  add(nodes, "near", {"branch", "joined"});
+  add(nodes, "more", {"other"});
+  add(nodes, "not_needed", {"apart"});
+  for (const int i : {0, 2, 3, 7}) nodes.Mutable(i)->set_op_type("Squeeze");
+  NodeList list(nodes, {"near", "more", "apart"});
+  EXPECT_TRUE(list.next());
+  NodeList followers = list.take_followers();
+  EXPECT_THAT(rest_of(followers), ElementsAre("before", "other", "joined", "near", "more"));
+  EXPECT_THAT(followers.outputs(), ElementsAre("near", "more"));
+  EXPECT_THAT(rest_of(list), ElementsAre("apart", "not_needed"));
+}
+
 }  // namespace
 }  // namespace tenon
