@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "edit/graph_uses.h"
@@ -60,8 +62,10 @@ class Removal {
     const NodeContent& node = store_.node(id);
     if (has_no_effect(node) || keeps_value(node)) return bypass(id, node.inputs[0]);
     if (node.op_type == "Transpose") return join_transposes(id);
+    if (node.op_type == "Slice") return join_slices(id);
     if (!kReshaping.contains(node.op_type)) return false;
     if (const std::string_view same = same_before(node); !same.empty()) return bypass(id, same);
+    if (node.op_type == "Unsqueeze") return join_unsqueezes(id) || keep_reduced_axes(id);
     return node.op_type == "Reshape" && join_reshapes(id);
   }
 
@@ -178,12 +182,151 @@ class Removal {
   // What only changed the shape before does not matter to one that says the whole shape.
   bool join_reshapes(Id id) {
     const NodeContent& node = store_.node(id);
-    const NodeContent* first = producer(node.inputs[0]);
-    if (first == nullptr || !kReshaping.contains(first->op_type)
-        || store_.users(graph_, node.inputs[0]).size() != 1 || !has_whole_shape(node))
+    const NodeContent* first = only_before(node);
+    if (first == nullptr || !kReshaping.contains(first->op_type) || !has_whole_shape(node))
       return false;
     NodeDraft draft = store_.draft(id);
     draft.content.inputs[0] = first->inputs[0];
+    store_.replace_node(id, std::move(draft));
+    return true;
+  }
+
+  // The node that alone is read by this one's first input; null where others read it, too.
+  const NodeContent* only_before(const NodeContent& node) const {
+    const NodeContent* first = producer(node.inputs[0]);
+    return first != nullptr && store_.users(graph_, node.inputs[0]).size() == 1 ? first : nullptr;
+  }
+
+  // An attribute, or the constant that an input is.
+  std::optional<std::vector<int64_t>> integers_of(const NodeContent& node, const char* name,
+                                                  size_t input) {
+    auto values = integers_attribute(node, name);
+    if (!values && node.inputs.size() > input && !node.inputs[input].empty())
+      if (const auto tensor = constant_of(store_, graph_, node.inputs[input]);
+          tensor && tensor->shape().rank() == 1)
+        values = tensor->integers();
+    return values;
+  }
+
+  // Each axis once, counted from the front of `value`; none where they are no such.
+  std::optional<std::vector<int64_t>> front_axes(std::optional<std::vector<int64_t>> axes,
+                                                 std::string_view value) {
+    constexpr int64_t kMaxRank = 64;
+    if (!axes || axes->empty()) return std::nullopt;
+    for (int64_t& axis : *axes) {
+      const TensorType* type = axis < 0 ? type_of(value) : nullptr;
+      if (axis < 0 && (type == nullptr || !type->has_shape)) return std::nullopt;
+      if (axis < 0) axis += static_cast<int64_t>(type->shape.size());
+      if (axis < 0 || axis >= kMaxRank) return std::nullopt;
+    }
+    const std::set<int64_t> distinct(axes->begin(), axes->end());
+    return distinct.size() == axes->size() ? axes : std::nullopt;
+  }
+
+  // As the attribute that the node has, or as an input; false for inputs in functions, which have
+  // no initializers.
+  bool set_integers(NodeDraft& draft, const char* name, size_t input,
+                    const std::vector<int64_t>& values) {
+    if (draft.content.find(name) != nullptr) {
+      draft.set(attribute(store_, name, values));
+      return true;
+    }
+    if (store_.container(graph_).kind == Container::Kind::kFunction) return false;
+    const std::string_view tensor =
+        store_.new_name(std::string(draft.content.outputs[0]) + "_" + name);
+    insert_tensor(store_, graph_, tensor, integers_tensor(values));
+    if (draft.content.inputs.size() <= input) draft.content.inputs.resize(input + 1);
+    draft.content.inputs[input] = tensor;
+    return true;
+  }
+
+  // The second counts the axes of what comes out.
+  bool join_unsqueezes(Id id) {
+    const NodeContent& node = store_.node(id);
+    const NodeContent* first = only_before(node);
+    if (first == nullptr || first->op_type != "Unsqueeze") return false;
+    const auto last = front_axes(integers_of(node, "axes", 1), node.outputs[0]);
+    const auto before = front_axes(integers_of(*first, "axes", 1), first->outputs[0]);
+    if (!last || !before) return false;
+    std::set<int64_t> axes(last->begin(), last->end());
+    for (const int64_t axis : *before) {
+      int64_t position = -1;  // of what was axis `axis` before the second put others in between
+      for (int64_t passed = -1; passed < axis;)
+        if (std::ranges::find(*last, ++position) == last->end()) ++passed;
+      axes.insert(position);
+    }
+    NodeDraft draft = store_.draft(id);
+    draft.content.inputs[0] = first->inputs[0];
+    if (!set_integers(draft, "axes", 1, {axes.begin(), axes.end()})) return false;
+    store_.replace_node(id, std::move(draft));
+    return true;
+  }
+
+  // A reduction that leaves out axes, which are put back, keeps them.
+  bool keep_reduced_axes(Id id) {
+    const NodeContent& node = store_.node(id);
+    const NodeContent* first = only_before(node);
+    if (first == nullptr || !first->op_type.starts_with("Reduce")
+        || integer_attribute(*first, "keepdims", 1) != 0)
+      return false;
+    auto added = front_axes(integers_of(node, "axes", 1), node.outputs[0]);
+    auto reduced = front_axes(integers_of(*first, "axes", 1), first->inputs[0]);
+    if (!added || !reduced) return false;
+    std::ranges::sort(*added);
+    std::ranges::sort(*reduced);
+    if (*added != *reduced) return false;
+    NodeDraft draft = store_.draft(store_.producer(graph_, node.inputs[0]));
+    draft.name = store_.content(id).name;
+    draft.content.outputs = {node.outputs[0]};
+    draft.set(attribute(store_, "keepdims", int64_t{1}));
+    store_.replace_node(id, std::move(draft));
+    return true;
+  }
+
+  // What a Slice takes of which axes; none where it is not constant, or has attributes.
+  struct Part {
+    std::vector<int64_t> starts, ends, axes, steps;
+  };
+  std::optional<Part> part_of(const NodeContent& node) {
+    if (!node.attributes.empty()) return std::nullopt;
+    const auto starts = integers_of(node, "starts", 1), ends = integers_of(node, "ends", 2);
+    if (!starts || !ends || starts->size() != ends->size()) return std::nullopt;
+    std::vector<int64_t> all(starts->size());
+    std::iota(all.begin(), all.end(), 0);
+    const bool has_axes = node.inputs.size() > 3 && !node.inputs[3].empty();
+    const bool has_steps = node.inputs.size() > 4 && !node.inputs[4].empty();
+    const auto axes =
+        front_axes(has_axes ? integers_of(node, "axes", 3) : std::optional(all), node.inputs[0]);
+    const auto steps = has_steps ? integers_of(node, "steps", 4)
+                                 : std::optional(std::vector<int64_t>(all.size(), 1));
+    if (!axes || !steps || axes->size() != all.size() || steps->size() != all.size())
+      return std::nullopt;
+    return Part{*starts, *ends, *axes, *steps};
+  }
+
+  // Of different axes.
+  bool join_slices(Id id) {
+    const NodeContent& node = store_.node(id);
+    const NodeContent* first = only_before(node);
+    if (first == nullptr || first->op_type != "Slice"
+        || store_.container(graph_).kind == Container::Kind::kFunction)
+      return false;
+    auto part = part_of(*first);
+    const auto last = part ? part_of(node) : std::nullopt;
+    if (!last) return false;
+    for (const int64_t axis : last->axes)
+      if (std::ranges::find(part->axes, axis) != part->axes.end()) return false;
+    NodeDraft draft = store_.draft(id);
+    draft.content.inputs[0] = first->inputs[0];
+    size_t input = 1;
+    for (const auto& [name, list] : {std::pair("starts", &Part::starts),
+                                     {"ends", &Part::ends},
+                                     {"axes", &Part::axes},
+                                     {"steps", &Part::steps}}) {
+      std::vector<int64_t>& values = (*part).*list;
+      values.insert(values.end(), ((*last).*list).begin(), ((*last).*list).end());
+      set_integers(draft, name, input++, values);
+    }
     store_.replace_node(id, std::move(draft));
     return true;
   }

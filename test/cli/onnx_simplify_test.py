@@ -41,6 +41,16 @@ WITHOUT_EFFECT = [
     ("two reshapes are one", [node("Flatten", "r", "a"), node("Reshape", "a,s")], [integers("s", 3, -1)], ["Reshape"]),
     ("a reshape that keeps an extent", [node("Reshape", "r,f", "a"), node("Reshape", "a,s")],
      [integers("f", 6, 72), integers("s", 0, -1, 2)], ["Reshape", "Reshape"]),
+    ("two unsqueezes are one", [node("Unsqueeze", "r,a", "b"), node("Unsqueeze", "b,c")], [integers("a", -1, 1), integers("c", 0, 3)], ["Unsqueeze"]),
+    ("two slices are one", [node("Slice", "r,a,e,d", "b"), node("Slice", "b,c,e,f,g")],
+     [integers("a", 1), integers("e", 8), integers("d", -2), integers("c", -2), integers("f", 3), integers("g", 2)], ["Slice"]),
+    ("two slices of one axis", [node("Slice", "r,a,e,d", "b"), node("Slice", "b,a,e,d")], [integers("a", 1), integers("e", 8), integers("d", 2)],
+     ["Slice", "Slice"]),
+    ("a reduction that keeps its axes", [node("ReduceSum", "r,a", "b", keepdims=0), node("Unsqueeze", "b,c")],
+     [integers("a", 1, -1), integers("c", 3, 1)], ["ReduceSum"]),
+    ("axes of an attribute", [node("ReduceMax", "r", "b", keepdims=0, axes=[1]), node("Unsqueeze", "b,a")], [integers("a", 1)], ["ReduceMax"]),
+    ("a reduction with an axis elsewhere", [node("ReduceMax", "r", "b", keepdims=0, axes=[1]), node("Unsqueeze", "b,a")], [integers("a", 2)],
+     ["ReduceMax", "Unsqueeze"]),
 ]
 NOT_EVALUATED = {"pads that shift"}  # by ONNX's evaluator, whose Pad takes nothing away
 
