@@ -1,10 +1,13 @@
 // tenon-server: the models of a folder, for clients of the Open Inference Protocol.
+#include <NvInferRuntime.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -29,7 +32,8 @@ struct Options {
   bool allow_http = true, allow_grpc = true, allow_metrics = true, allow_status_page = true;
   bool asks_status = false;
   std::string control = "none", cache, token_file;
-  TlsFiles http_tls, grpc_tls;
+  TlsFiles http_tls, grpc_tls, metrics_tls;
+  std::vector<std::string> plugins;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
   bool allow_shared_memory = false;
   std::string shared_memory_prefix, access_log;
@@ -68,10 +72,13 @@ void Options::add_to(CLI::App& app) {
       ->check(CLI::Range(1, 2047));
   add_tls(app, "http", http_tls);
   add_tls(app, "grpc", grpc_tls);
+  add_tls(app, "metrics", metrics_tls);
   app.add_option("--allow-metrics", allow_metrics);
   app.add_option("--allow-status-page", allow_status_page, "A page for browsers at / of HTTP");
   app.add_option("--metrics-address", metrics_address, "That of HTTP, if it is not given");
   app.add_option("--metrics-port", metrics_port);
+  app.add_option("--plugins", plugins, "Library of plugins that models use; several are possible")
+      ->check(CLI::ExistingFile);
   app.add_option("--model-control-mode", control,
                  "none: all models are loaded at the start; poll: and when files change; explicit: "
                  "and when clients say so")
@@ -191,6 +198,7 @@ std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& 
   of_metrics.port = options.metrics_port;
   of_metrics.threads = 1;
   of_metrics.max_body = 1 << 16;
+  of_metrics.tls = options.metrics_tls;
   auto server = value_of(
       HttpServer::start(of_metrics, [&models](const RestRequest& request, const Respond& respond) {
         respond(metrics_response(models, request));
@@ -199,8 +207,19 @@ std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& 
   return server;
 }
 
+// The registry says on the standard error why it takes one not.
+void load_plugins(const std::vector<std::string>& libraries) {
+  for (const std::string& library : libraries) {
+    // A name without a folder would be looked for where the system's libraries are.
+    const std::string path = std::filesystem::absolute(library);
+    if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
+      throw Error{"--plugins: cannot load " + library + ": expected a library of plugins"};
+  }
+}
+
 void serve(const Options& options) {
   if (options.folders.empty()) throw Error{"--model-repository: expected a folder of models"};
+  load_plugins(options.plugins);
   // Threads take the mask of the one that starts them.
   sigset_t signals;
   sigemptyset(&signals);

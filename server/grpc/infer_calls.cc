@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "guard.h"
 #include "infer_request.h"
 #include "infer_response.h"
 #include "short_text.h"
@@ -46,6 +47,8 @@ const char* name_of(grpc::StatusCode code) {
       return "DEADLINE_EXCEEDED";
     case grpc::StatusCode::CANCELLED:
       return "CANCELLED";
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return "UNAUTHENTICATED";
     default:
       return "INTERNAL";
   }
@@ -65,6 +68,13 @@ class InferCalls {
   }
 
   const InferLimits& limits() const { return limits_; }
+  // A call that ends before a request of it is looked at.
+  void refuse(const grpc::Status& status, size_t bytes) const {
+    const auto record = begin_record(bytes);
+    if (record == nullptr) return;
+    record->status = name_of(status.error_code());
+    limits_.access_log->add(*record);
+  }
   void cancel() { stop_.request_stop(); }
 
   // `id` is set before `receive` is called.
@@ -111,13 +121,14 @@ class InferCalls {
  private:
   std::variant<DecodedRequest, RequestError> decode(grpc::ByteBuffer& bytes,
                                                     std::string& id) const {
-    auto message = std::make_shared<inference::ModelInferRequest>();
-    using Traits = grpc::SerializationTraits<inference::ModelInferRequest>;
-    if (!Traits::Deserialize(&bytes, message.get()).ok()) {
+    auto message = session::guard([&] { return read_infer_message(bytes); });
+    if (!message) return RequestError{Failure::kFull, message.error()};
+    if (!*message) {
       return RequestError{Failure::kInvalid, "the request is no message ModelInferRequest"};
     }
-    id = message->id();
-    return decode_request(std::move(message), limits_.max_tensors);
+    bytes.Clear();  // its memory is not needed twice
+    id = (*message)->message->id();
+    return decode_request(**std::move(message), limits_.max_tensors);
   }
 
   // Null without an access log.
@@ -159,9 +170,14 @@ class InferCalls {
 class UnaryInfer final : public grpc::ServerUnaryReactor {
  public:
   UnaryInfer(const Models& models, const InferLimits& limits,
-             const grpc::CallbackServerContext& context, grpc::ByteBuffer request,
-             grpc::ByteBuffer* response)
+             const grpc::CallbackServerContext& context, const grpc::Status& status,
+             grpc::ByteBuffer request, grpc::ByteBuffer* response)
       : calls_(models, limits, context, "ModelInfer") {
+    if (!status.ok()) {
+      calls_.refuse(status, request.Length());
+      Finish(status);
+      return;
+    }
     calls_.start(std::move(request), id_, [this, response](EncodedAnswer answer) {
       if (const auto* error = std::get_if<RequestError>(&answer)) return Finish(status_of(*error));
       *response = std::get<EncodedResponse>(answer).message();
@@ -171,6 +187,8 @@ class UnaryInfer final : public grpc::ServerUnaryReactor {
 
   void OnCancel() override { calls_.cancel(); }
   void OnDone() override { delete this; }
+  // Both are short: for others gRPC wakes up a thread of its own.
+  bool InternalInlineable() override { return true; }
 
  private:
   InferCalls calls_;
@@ -187,6 +205,7 @@ class BidiInfer final : public InferStream {
     if (status.ok()) {
       StartRead(&read_);
     } else {
+      calls_.refuse(status, 0);
       Finish(status);
     }
   }
@@ -281,8 +300,9 @@ grpc::Status status_of(const RequestError& error) {
 
 grpc::ServerUnaryReactor* start_infer_call(const Models& models, const InferLimits& limits,
                                            const grpc::CallbackServerContext& context,
-                                           grpc::ByteBuffer request, grpc::ByteBuffer* response) {
-  return new UnaryInfer(models, limits, context, std::move(request), response);
+                                           const grpc::Status& status, grpc::ByteBuffer request,
+                                           grpc::ByteBuffer* response) {
+  return new UnaryInfer(models, limits, context, status, std::move(request), response);
 }
 
 InferStream* start_infer_stream(const Models& models, const InferLimits& limits,

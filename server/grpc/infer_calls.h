@@ -19,10 +19,11 @@ struct InferLimits {
 
 grpc::Status status_of(const RequestError& error);
 
-/// gRPC owns it. The request's bytes are taken.
+/// gRPC owns it. The request's bytes are taken. A status that is not OK ends it at once.
 grpc::ServerUnaryReactor* start_infer_call(const Models& models, const InferLimits& limits,
                                            const grpc::CallbackServerContext& context,
-                                           grpc::ByteBuffer request, grpc::ByteBuffer* response);
+                                           const grpc::Status& status, grpc::ByteBuffer request,
+                                           grpc::ByteBuffer* response);
 
 using InferStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 /// gRPC owns it. Requests are answered as they are done, in any order; an error is a message of the

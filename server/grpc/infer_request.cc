@@ -28,16 +28,16 @@ struct Reader {
   DataType type;
   size_t bytes = 0;
 
-  Tensor raw(std::string& from, int index) const {
+  Tensor raw(const RawContents& from, size_t index) const {
     if (input.has_contents()) {
       throw Error{name + " has contents and an entry of raw_input_contents; expected one of both"};
     }
-    if (from.size() != bytes) {
+    if (from.bytes != bytes) {
       throw Error{fmt::format("{}: {} of {} is {} bytes; found {} in raw_input_contents[{}]", name,
-                              session::shape_text(shape), input.datatype(), bytes, from.size(),
+                              session::shape_text(shape), input.datatype(), bytes, from.bytes,
                               index)};
     }
-    return tensor_over(shape, type, from.data(), message);
+    return tensor_over(shape, type, from.data.get(), from.data);
   }
 
   void check_count(int count, const char* field) const {
@@ -187,10 +187,10 @@ void check_tensors(const char* kind, int count, size_t max) {
 }
 
 // Raw contents are of the inputs that have neither contents nor a part of shared memory.
-void read_inputs(const Message& message, DecodedRequest& to) {
-  auto& raw = *message->mutable_raw_input_contents();
+void read_inputs(const InferMessage& whole, DecodedRequest& to) {
+  const auto& [message, raw] = whole;
   std::vector<std::optional<RegionPart>> parts;
-  int in_message = 0;
+  size_t in_message = 0;
   for (const Input& input : message->inputs()) {
     try {
       parts.push_back(part_of(input.parameters()));
@@ -205,7 +205,8 @@ void read_inputs(const Message& message, DecodedRequest& to) {
                     "shared memory, found {}",
                     in_message, raw.size())};
   }
-  for (int i = 0, next = 0; i < message->inputs_size(); ++i) {
+  size_t next = 0;
+  for (int i = 0; i < message->inputs_size(); ++i) {
     const Reader reader = reader_of(message, *message->mutable_inputs(i));
     auto& part = parts[static_cast<size_t>(i)];
     if (part && reader.input.has_contents()) {
@@ -223,13 +224,14 @@ void read_inputs(const Message& message, DecodedRequest& to) {
   }
 }
 
-DecodedRequest decode(const Message& message, size_t max_tensors) {
+DecodedRequest decode(const InferMessage& whole, size_t max_tensors) {
+  const Message& message = whole.message;
   DecodedRequest decoded{message->model_name(), message->model_version(), {}};
   decoded.request.id = message->id();
   check_tensors("inputs", message->inputs_size(), max_tensors);
   check_tensors("outputs", message->outputs_size(), max_tensors);
   read_parameters(message->parameters(), decoded);
-  read_inputs(message, decoded);
+  read_inputs(whole, decoded);
   for (const auto& output : message->outputs()) {
     RequestedOutput wanted;
     try {
@@ -246,7 +248,8 @@ DecodedRequest decode(const Message& message, size_t max_tensors) {
 
 }  // namespace
 
-std::variant<DecodedRequest, RequestError> decode_request(Message message, size_t max_tensors) {
+std::variant<DecodedRequest, RequestError> decode_request(InferMessage message,
+                                                          size_t max_tensors) {
   try {
     return decode(message, max_tensors);
   } catch (Error& error) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "inference.grpc.pb.h"
+#include "infer_message.h"
 #include "model/requested_tensors.h"
 
 namespace tenon::server {
@@ -18,11 +18,11 @@ struct DecodedRequest {
   RequestedTensors wanted = {};
 };
 
-/// Inputs refer to the message, which lives as long as they do; only 8-bit integers in fields of 32
-/// bits are copied, and what is in shared memory is not read yet. Parameters: `timeout` in
-/// microseconds, from now, `priority`, of which lower numbers go first, and `binary_data_output`.
+/// Inputs refer to the message or its raw contents, which live as long as they do; only 8-bit
+/// integers in fields of 32 bits are copied, and what is in shared memory is not read yet.
+/// Parameters: `timeout` in microseconds, from now, `priority`, of which lower numbers go first,
+/// and `binary_data_output`.
 /// @param max_tensors of inputs, and of outputs.
-std::variant<DecodedRequest, RequestError> decode_request(
-    std::shared_ptr<inference::ModelInferRequest> message, size_t max_tensors);
+std::variant<DecodedRequest, RequestError> decode_request(InferMessage message, size_t max_tensors);
 
 }  // namespace tenon::server

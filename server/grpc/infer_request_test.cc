@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "test_client.h"
 
@@ -20,7 +22,9 @@ class InferRequestTest : public GrpcTest {
   void SetUp() override { start(); }
 
   static std::variant<DecodedRequest, RequestError> decode(const ModelInferRequest& request) {
-    return decode_request(std::make_shared<ModelInferRequest>(request), 4);
+    const grpc::Slice slice(request.SerializeAsString());
+    grpc::ByteBuffer bytes(&slice, 1);
+    return decode_request(*read_infer_message(bytes), 4);
   }
 
   static std::string error_of(const ModelInferRequest& request) {
@@ -230,11 +234,9 @@ TEST_F(InferRequestTest, ParametersSayPriorityAndDeadline) {
             "18446744073709551615");
 }
 
-TEST_F(InferRequestTest, InputsLieInTheMessageAndKeepIt) {
-  auto message = std::make_shared<ModelInferRequest>(
-      request_for("double", "FP32", {100, 4}, bytes_of<float>(std::vector(400, 3.0f))));
-  const std::weak_ptr<ModelInferRequest> owner = message;
-  const void* const bytes = message->raw_input_contents(0).data();
+// Decodes the request, and looks at what its input is in.
+void expect_input_in(const std::weak_ptr<const void>& owner, const void* bytes,
+                     InferMessage&& message) {
   {
     auto decoded = decode_request(std::move(message), 4);
     auto& tensor = std::get<DecodedRequest>(decoded).request.inputs[0].tensor;
@@ -243,6 +245,22 @@ TEST_F(InferRequestTest, InputsLieInTheMessageAndKeepIt) {
     EXPECT_EQ(*tensor.at<float>({99, 3}), 3.0f);
   }
   EXPECT_TRUE(owner.expired());
+}
+
+TEST_F(InferRequestTest, InputsLieInTheMessageAndKeepIt) {
+  ModelInferRequest request =
+      request_for("double", "FP32", {100, 4}, bytes_of<float>(std::vector(400, 3.0f)));
+  const grpc::Slice slice(request.SerializeAsString());
+  grpc::ByteBuffer buffer(&slice, 1);
+  auto raw = *read_infer_message(buffer);
+  expect_input_in(raw.raw[0].data, raw.raw[0].data.get(), std::move(raw));
+
+  request.clear_raw_input_contents();
+  auto& contents = *request.mutable_inputs(0)->mutable_contents()->mutable_fp32_contents();
+  for (int i = 0; i < 400; ++i) contents.Add(3);
+  InferMessage typed{std::make_shared<ModelInferRequest>(request), {}};
+  expect_input_in(typed.message, typed.message->inputs(0).contents().fp32_contents().data(),
+                  std::move(typed));
 }
 
 TEST_F(InferRequestTest, ErrorsAreInvalidArguments) {

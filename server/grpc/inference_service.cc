@@ -237,11 +237,11 @@ class InferenceService final : public ServiceBase {
 
   Reactor* ModelInfer(Context* context, const grpc::ByteBuffer* request,
                       grpc::ByteBuffer* response) override {
-    if (const Status status = authorize(*context); !status.ok()) return finished(context, status);
     // gRPC made the bytes for this call, and would keep them as long as it runs.
     grpc::ByteBuffer bytes;
     bytes.Swap(const_cast<grpc::ByteBuffer*>(request));
-    return start_infer_call(models_, limits_, *context, std::move(bytes), response);
+    return start_infer_call(models_, limits_, *context, authorize(*context), std::move(bytes),
+                            response);
   }
 
   InferStream* ModelStreamInfer(Context* context) override {

@@ -29,6 +29,13 @@ template <class To> void describe_config(const TensorMetadata& tensor, bool has_
   to.mutable_dims()->Add(tensor.shape.begin() + (has_batch ? 1 : 0), tensor.shape.end());
 }
 
+void describe_step(const EnsembleStep& step, inference::ModelEnsembling::Step& to) {
+  to.set_model_name(step.model);
+  to.set_model_version(step.version);
+  to.mutable_input_map()->insert(step.inputs.begin(), step.inputs.end());
+  to.mutable_output_map()->insert(step.outputs.begin(), step.outputs.end());
+}
+
 void set(const InferenceStatistics::Duration& from, StatisticDuration* to) {
   to->set_count(from.count);
   to->set_ns(static_cast<uint64_t>(std::llround(from.seconds * 1e9)));
@@ -49,9 +56,15 @@ void describe(const ModelMetadata& metadata, inference::ModelConfig& to) {
   const bool has_batch = metadata.max_batch > 1;
   to.set_name(metadata.name);
   to.set_platform(metadata.platform);
-  to.set_backend("tenon");
   to.set_max_batch_size(has_batch ? static_cast<int32_t>(metadata.max_batch) : 0);
-  if (has_batch) to.mutable_dynamic_batching();
+  if (!metadata.steps.empty()) {
+    for (const EnsembleStep& step : metadata.steps) {
+      describe_step(step, *to.mutable_ensemble_scheduling()->add_step());
+    }
+  } else {
+    to.set_backend("tenon");
+    if (has_batch) to.mutable_dynamic_batching();
+  }
   for (const TensorMetadata& tensor : metadata.inputs) {
     describe_config(tensor, has_batch, *to.add_input());
   }

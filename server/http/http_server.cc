@@ -6,19 +6,24 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <boost/asio.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 #include <variant>
 
+#include "byte_stream.h"
 #include "guard.h"
 #include "http_session.h"
+#include "remote_text.h"
 #include "tls_context.h"
 
 namespace tenon::server {
@@ -28,6 +33,16 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Tcp = asio::ip::tcp;
 using Local = asio::local::stream_protocol;
+
+constexpr auto kTick = std::chrono::milliseconds(100);  // between looks at what takes too long
+
+// A thread, and what runs in it: whatever belongs to one connection runs in one thread, which no
+// other one wakes up.
+struct IoThread {
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(io);
+  std::thread thread;
+};
 
 // The socket of a server that was killed; nothing else.
 void unlink_if_dead(const std::string& path) {
@@ -49,7 +64,7 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
       : options_(options),
         handler_(std::move(handler)),
         tls_(make_tls_context(options.tls)),
-        io_(options.threads) {
+        threads_(static_cast<size_t>(std::max(options.threads, 1))) {
     if (options.address.starts_with("unix:"))
       listen_local(options.address.substr(5));
     else
@@ -58,8 +73,8 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
 
   void start() {
     std::visit([this](auto& acceptor) { accept(acceptor); }, acceptor_);
-    for (int i = 0; i < std::max(options_.threads, 1); ++i)
-      threads_.emplace_back([this] { io_.run(); });
+    tick();
+    for (IoThread& one : threads_) one.thread = std::thread([&one] { one.io.run(); });
   }
 
   void stop(std::chrono::milliseconds timeout) noexcept {
@@ -83,8 +98,10 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
       is_over_ = true;
       for (HttpConnection* const connection : connections_) connection->close();
     }
-    work_.reset();
-    for (std::thread& thread : threads_) thread.join();
+    asio::post(first(), [this] { timer_.cancel(); });
+    for (IoThread& one : threads_) one.work.reset();
+    for (IoThread& one : threads_)
+      if (one.thread.joinable()) one.thread.join();
     slow_.join();
     if (options_.address.starts_with("unix:")) ::unlink(options_.address.c_str() + 5);
   }
@@ -93,7 +110,6 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
 
   // Of HttpHost.
   const HttpOptions& options() const override { return options_; }
-  asio::ssl::context* tls() override { return tls_.get(); }
   bool is_stopping() const override { return is_stopping_; }
   bool add(HttpConnection& connection) override {
     const std::lock_guard lock(mutex_);
@@ -143,7 +159,7 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
     if (error)
       throw Error{"expected an IP address or unix:PATH to listen on, found '"
                   + printable(options_.address) + "'"};
-    auto& acceptor = acceptor_.emplace<Tcp::acceptor>(asio::make_strand(io_));
+    auto& acceptor = acceptor_.emplace<Tcp::acceptor>(first());
     const Tcp::endpoint endpoint(address, options_.port);
     listen(acceptor, endpoint, options_.address + ":" + std::to_string(options_.port));
     port_ = acceptor.local_endpoint(error).port();
@@ -151,8 +167,7 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
   void listen_local(const std::string& path) {
     unlink_if_dead(path);
     try {
-      listen(acceptor_.emplace<Local::acceptor>(asio::make_strand(io_)), Local::endpoint(path),
-             path);
+      listen(acceptor_.emplace<Local::acceptor>(first()), Local::endpoint(path), path);
     } catch (const boost::system::system_error& cause) {
       throw Error{"cannot listen on " + printable(path) + ": " + cause.what()};
     }
@@ -169,7 +184,8 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
 
   void accept(std::monostate) {}
   template <class Acceptor> void accept(Acceptor& acceptor) {
-    acceptor.async_accept(asio::make_strand(io_), [this, &acceptor](error_code error, auto socket) {
+    const asio::any_io_executor io = threads_[next_++ % threads_.size()].io.get_executor();
+    acceptor.async_accept(io, [this, &acceptor](error_code error, auto socket) {
       if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
       if (error) {  // no descriptors are left, say: others end meanwhile
         auto wait = std::make_shared<asio::steady_timer>(acceptor.get_executor(),
@@ -177,21 +193,48 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
         wait->async_wait([this, wait, &acceptor](error_code) { accept(acceptor); });
         return;
       }
-      start_session(std::move(socket), shared_from_this());
+      start_session(std::move(socket));
       accept(acceptor);
     });
   }
 
+  // By the type of its protocol a socket is one of the two only until here.
+  template <class From> void start_session(From socket) {
+    std::string remote;
+    if (options_.access_log != nullptr) remote = remote_text(socket);
+    if constexpr (std::is_same_v<From, Tcp::socket>) {
+      error_code ignored;
+      socket.set_option(Tcp::no_delay(true), ignored);
+    }
+    server::start_session(make_byte_stream(Socket(std::move(socket)), tls_.get()),
+                          std::move(remote), shared_from_this());
+  }
+
+  void tick() {
+    timer_.expires_after(kTick);
+    timer_.async_wait([this](error_code) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (is_over_) return;
+        const auto now = std::chrono::steady_clock::now();
+        for (HttpConnection* const connection : connections_) connection->tick(now);
+      }
+      tick();
+    });
+  }
+
+  // The one that accepts.
+  asio::io_context& first() { return threads_[0].io; }
+
   const HttpOptions options_;
   const RestHandler handler_;
   const std::unique_ptr<asio::ssl::context> tls_;
-  asio::io_context io_;
-  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
-      asio::make_work_guard(io_)};
+  std::vector<IoThread> threads_;
   std::variant<std::monostate, Tcp::acceptor, Local::acceptor> acceptor_;
   asio::thread_pool slow_{1};
-  std::vector<std::thread> threads_;
+  asio::steady_timer timer_{first()};
   uint16_t port_ = 0;
+  size_t next_ = 0;
 
   std::atomic<bool> is_stopping_ = false;
   std::atomic<size_t> body_bytes_ = 0;

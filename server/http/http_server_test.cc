@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <random>
 #include <thread>
 
 namespace tenon::server {
@@ -327,6 +328,41 @@ TEST(HttpServer, ManyConnectionsAreAnswered) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good, 1600);
+}
+
+// Whatever clients do meanwhile, and whoever answers, it ends.
+TEST(HttpServer, EndsAtAnyTime) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::mutex mutex;
+    std::vector<std::thread> answers;
+    auto server = start({}, [&](const RestRequest&, Respond respond) {
+      const std::lock_guard lock(mutex);
+      answers.emplace_back([respond = std::move(respond)] { respond({}); });
+    });
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.push_back(std::make_unique<Client>(server->port()));
+      const std::string whole = post("a") + post("b");
+      clients.back()->send(whole.substr(0, random() % (whole.size() + 1)));
+      if (random() % 4 == 0) clients.back()->close();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+    server->stop(std::chrono::milliseconds(random() % 2));
+    const std::lock_guard lock(mutex);
+    for (std::thread& answer : answers) answer.join();
+  }
+}
+
+TEST(HttpServer, LargeBodiesAndResponsesGoOver) {
+  std::string body(20'000'000, ' ');
+  for (size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 23);
+  const auto server = start({});
+  const Client client(server->port());
+  std::thread sender([&] { client.send(post(body, "Connection: close\r\n")); });
+  const std::string got = client.receive();
+  sender.join();
+  EXPECT_TRUE(got.ends_with("POST /x " + body));
 }
 
 TEST(HttpServer, WhereItCannotListenIsNamed) {

@@ -1,24 +1,19 @@
 #include "http_session.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
-#include <boost/asio.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
+#include "chunked_body.h"
 #include "guard.h"
 #include "inflate.h"
-#include "remote_text.h"
-#include "request_body.h"
-#include "response_body.h"
+#include "json_infer.h"
 #include "rest_routes.h"
-#include "tls_context.h"
 #include "token.h"
 
 namespace tenon::server {
@@ -29,17 +24,33 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
 
-template <class Stream> constexpr bool is_tls = false;
-template <class Lower> constexpr bool is_tls<beast::ssl_stream<Lower>> = true;
+std::string head_of(const RestResponse& response, size_t bytes, bool keeps) {
+  const auto status = static_cast<unsigned>(response.status);
+  std::string head = "HTTP/1.1 " + std::to_string(status) + " ";
+  head += std::string(http::obsolete_reason(static_cast<http::status>(status)));
+  head += "\r\nServer: tenon\r\nContent-Type: " + response.content_type;
+  if (response.has_tensors)
+    head += "\r\nInference-Header-Content-Length: " + std::to_string(response.text.size());
+  if (response.may_retry) head += "\r\nRetry-After: 1";
+  if (!keeps) head += "\r\nConnection: close";
+  return head + "\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n";
+}
 
-// Over a stream of TLS, or one of sockets.
-template <class Stream>
-class HttpSession final : public HttpConnection,
-                          public std::enable_shared_from_this<HttpSession<Stream>> {
+// What is left of them when the first bytes went.
+void drop(Buffers& buffers, size_t bytes) {
+  auto at = buffers.begin();
+  for (; at != buffers.end() && at->size() <= bytes; ++at) bytes -= at->size();
+  buffers.erase(buffers.begin(), at);
+  if (!buffers.empty()) buffers[0] += bytes;
+}
+
+// Its members are called in the stream's executor, but respond(), which whoever answers calls while
+// nothing else of the session runs.
+class HttpSession final : public HttpConnection, public std::enable_shared_from_this<HttpSession> {
  public:
-  template <class... Arguments>
-  explicit HttpSession(std::shared_ptr<HttpHost> host, Arguments&&... stream)
-      : host_(std::move(host)), stream_(std::forward<Arguments>(stream)...) {}
+  HttpSession(std::unique_ptr<ByteStream> stream, std::string remote,
+              std::shared_ptr<HttpHost> host)
+      : host_(std::move(host)), stream_(std::move(stream)), remote_(std::move(remote)) {}
   ~HttpSession() override {
     host_->remove(*this);
     end_request();
@@ -48,62 +59,66 @@ class HttpSession final : public HttpConnection,
 
   void start() {
     if (!host_->add(*this)) return;
-    if (host_->options().access_log != nullptr) remote_ = remote_text(socket());
-    if constexpr (is_tls<Stream>) {
-      lowest().expires_after(host_->options().header_timeout);
-      stream_.async_handshake(asio::ssl::stream_base::server, then(&HttpSession::on_handshake));
-    } else {
-      read_header();
-    }
-  }
-
-  void close() override {
-    // The server is over: what is pending ends with an error.
-    auto self = this->weak_from_this();
-    asio::post(stream_.get_executor(), [self] {
-      if (const auto session = self.lock()) session->shut();
+    expires_after(host_->options().header_timeout);
+    host_->post(stream_->executor(), [self = shared_from_this()] {
+      self->stream_->handshake(self->then(&HttpSession::on_handshake));
     });
   }
 
+  void close() override { post(&HttpSession::shut); }
+
+  void tick(Clock::time_point now) override {
+    if (is_handled_ || now >= deadline_.load()) post(&HttpSession::look);
+  }
+
  private:
-  using Parser = http::request_parser<RequestBody>;
-  using Message = http::response<ResponseBody>;
+  using Parser = http::request_parser<ChunkedBody>;
+  using Step = void (HttpSession::*)();
+  using End = void (HttpSession::*)(error_code error, size_t bytes);
 
-  auto& lowest() { return beast::get_lowest_layer(stream_); }
-  auto& socket() { return lowest().socket(); }
-
-  // A member as what is called when an operation ends, for which the session lives.
-  template <class Member> auto then(Member member) {
-    return [self = this->shared_from_this(), member](error_code error, auto...) {
-      ((*self).*member)(error);
+  // For operations, for which the session lives.
+  ByteStream::Done then(End end) {
+    return [self = shared_from_this(), end](error_code error, size_t bytes) {
+      ((*self).*end)(error, bytes);
     };
   }
 
-  void shut() {
-    error_code ignored;
-    stop_.request_stop();
-    look_again_.cancel();
-    socket().shutdown(asio::socket_base::shutdown_both, ignored);
-    socket().close(ignored);
+  // For calls from outside, for which it does not.
+  void post(Step step) {
+    asio::post(stream_->executor(), [weak = weak_from_this(), step] {
+      if (const auto self = weak.lock()) ((*self).*step)();
+    });
   }
 
-  void on_handshake(error_code error) {
+  void expires_at(Clock::time_point time) { deadline_ = time; }
+  void expires_after(Clock::duration time) { expires_at(Clock::now() + time); }
+
+  void look() {
+    if (is_handled_) {
+      if (stream_->is_left()) stop_.request_stop();
+    } else if (Clock::now() >= deadline_.load()) {
+      shut();
+    }
+  }
+
+  void shut() {
+    stop_.request_stop();
+    stream_->close();
+  }
+
+  void on_handshake(error_code error, size_t) {
     if (!error) return read_header();
-    if (!is_plain_http(error)) return shut();
-    auto text = std::make_shared<const std::string>(
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-        R"({"error":"this port speaks TLS: ask by https"})");
-    asio::async_write(lowest(), asio::buffer(*text),
-                      [self = this->shared_from_this(), text](error_code, size_t) {
-                        self->close_after_rest({});
-                      });
+    if (error == asio::error::no_protocol_option)
+      end_with(error_response(400, "this port speaks TLS: ask by https"));
+    else
+      shut();
   }
 
   // So long as bytes go over they may take: a minute, say, and a second more for each 64 KiB.
   void expect(size_t bytes) {
     const HttpOptions& options = host_->options();
-    lowest().expires_at(began_ + options.body_timeout
-                        + std::chrono::seconds(bytes / std::max<size_t>(options.min_rate, 1)));
+    expires_at(began_ + options.body_timeout
+               + std::chrono::seconds(bytes / std::max<size_t>(options.min_rate, 1)));
   }
 
   void read_header() {
@@ -114,14 +129,41 @@ class HttpSession final : public HttpConnection,
     stop_ = std::stop_source();
     is_read_ = false;
     record_ = {};
-    record_.protocol = is_tls<Stream> ? "https" : "http";
+    record_.protocol = stream_->is_tls() ? "https" : "http";
     record_.remote = remote_;
-    lowest().expires_after(buffer_.size() > 0 ? options.header_timeout : options.idle_timeout);
-    http::async_read_header(stream_, buffer_, *parser_, then(&HttpSession::on_header));
+    expires_after(buffer_.size() > 0 ? options.header_timeout : options.idle_timeout);
+    parse_header();
   }
 
-  void on_header(error_code error) {
-    if (error) return fail(error);
+  void parse_header() {
+    if (!parse()) return;
+    if (parser_->is_header_done()) return on_header();
+    read_into_buffer(&HttpSession::parse_header);
+  }
+
+  // Gives the parser what there is; false where that was no HTTP.
+  bool parse() {
+    if (buffer_.size() == 0) return true;
+    error_code error;
+    buffer_.consume(parser_->put(buffer_.data(), error));
+    if (!error || error == http::error::need_more) return true;
+    fail(error);
+    return false;
+  }
+
+  void read_into_buffer(Step step) {
+    constexpr size_t kPart = size_t{16} << 10;
+    const size_t room = std::min(kPart, buffer_.max_size() - buffer_.size());
+    if (room == 0) return fail(http::error::buffer_overflow);
+    stream_->read_some(buffer_.prepare(room),
+                       [self = shared_from_this(), step](error_code error, size_t bytes) {
+                         if (error) return self->shut();
+                         self->buffer_.commit(bytes);
+                         ((*self).*step)();
+                       });
+  }
+
+  void on_header() {
     host_->begin_request();
     is_counted_ = true;
     const auto& request = parser_->get();
@@ -135,84 +177,115 @@ class HttpSession final : public HttpConnection,
           error_response(401, "expected Authorization: Bearer with the server's token"));
     const auto length = parser_->content_length();
     if (length && *length > options.max_body) return fail(http::error::body_limit);
+    length_ = static_cast<size_t>(length.value_or(0));
     // A claim counts for nothing, but what would not fit need not come.
-    if (!host_->reserve(length.value_or(0))) return end_with(too_many_bytes());
-    host_->release(length.value_or(0));
-    began_ = std::chrono::steady_clock::now();
+    if (!host_->reserve(length_)) return end_with(too_many_bytes());
+    host_->release(length_);
+    json_length_ = std::string(request["Inference-Header-Content-Length"]);
+    body_ = std::make_shared<Body>(json_length_of(json_length_).value_or(0));
+    began_ = Clock::now();
     expect(0);
-    if (beast::iequals(request[http::field::expect], "100-continue")) {
-      auto answer = std::make_shared<http::response<http::empty_body>>(http::status::continue_, 11);
-      http::async_write(stream_, *answer,
-                        [self = this->shared_from_this(), answer](error_code failed, size_t) {
-                          if (!failed) self->read_body();
-                        });
-      return;
-    }
-    read_body();
+    if (!beast::iequals(request[http::field::expect], "100-continue")) return read_body();
+    buffers_ = {asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n"))};
+    written_ = 0;
+    write_all(&HttpSession::read_body);
   }
 
   void read_body() {
-    if (parser_->is_done()) return on_request();
-    http::async_read_some(stream_, buffer_, *parser_, then(&HttpSession::on_part));
+    if (parser_->chunked()) {
+      parser_->get().body() = body_;
+      parser_->eager(true);
+      return parse_chunks();
+    }
+    const size_t bytes = std::min(buffer_.size(), length_);
+    if (!make_room(bytes)) return;
+    body_->append(buffer_.data().data(), bytes);
+    buffer_.consume(bytes);
+    read_rest();
   }
 
-  void on_part(error_code error) {
-    if (error) return fail(error);
-    const size_t bytes = parser_->get().body().size();
+  // It comes in where its tensors stay.
+  void read_rest() {
+    if (!takes_body()) return;
+    if (body_->size() == length_) return on_request();
+    if (!make_room(1)) return;
+    const auto room = body_->room();
+    stream_->read_some({room.data(), std::min(room.size(), length_ - body_->size())},
+                       [self = shared_from_this()](error_code error, size_t bytes) {
+                         if (error) return self->shut();
+                         self->body_->add(bytes);
+                         self->read_rest();
+                       });
+  }
+
+  bool make_room(size_t bytes) {
+    try {
+      body_->make_room(bytes, length_);
+      return true;
+    } catch (const std::bad_alloc&) {
+      fail(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory));
+      return false;
+    }
+  }
+
+  void parse_chunks() {
+    if (!parse() || !takes_body()) return;
+    if (parser_->is_done()) return on_request();
+    read_into_buffer(&HttpSession::parse_chunks);
+  }
+
+  // What has come of the body counts; false where that is too much.
+  bool takes_body() {
+    const size_t bytes = body_->size();
     record_.bytes_in = bytes;
-    if (!host_->reserve(bytes - reserved_)) return end_with(too_many_bytes());
+    if (!host_->reserve(bytes - reserved_)) {
+      end_with(too_many_bytes());
+      return false;
+    }
     reserved_ = bytes;
     expect(bytes);
-    read_body();
+    return true;
   }
 
   void on_request() {
-    lowest().expires_never();
+    expires_at(Clock::time_point::max());
     is_read_ = true;
-    auto message = parser_->release();
+    const auto& message = parser_->get();
     is_head_ = message.method() == http::verb::head;
     keeps_ = message.keep_alive() && !host_->is_stopping();
     RestRequest request;
     request.method = std::string(message.method_string());
     request.target = std::string(message.target());
     request.trace = std::string(message["traceparent"]);
-    request.json_length = std::string(message["Inference-Header-Content-Length"]);
+    request.json_length = std::move(json_length_);
     request.stop = stop_.get_token();
     auto body =
-        inflate(std::move(message.body()), std::string(message[http::field::content_encoding]),
-                host_->options().max_body);
+        inflate(std::exchange(body_, nullptr), std::string(message[http::field::content_encoding]),
+                json_length_of(request.json_length).value_or(0), host_->options().max_body);
     if (!body) return write(error_response(400, body.error()));
-    const size_t more = body->size() > reserved_ ? body->size() - reserved_ : 0;
+    const size_t bytes = (*body)->size();
+    const size_t more = bytes > reserved_ ? bytes - reserved_ : 0;
     if (!host_->reserve(more)) return write(too_many_bytes());
     reserved_ += more;
-    auto shared = session::guard([&] { return std::make_shared<Body>(*std::move(body)); });
-    if (!shared) return write(error_response(503, shared.error()));
-    request.body = *std::move(shared);
-    watch();
-    host_->handle(std::move(request), [self = this->shared_from_this()](RestResponse response) {
-      auto kept = std::make_shared<RestResponse>(std::move(response));
-      self->host_->post(self->stream_.get_executor(),
-                        [self, kept] { self->write(std::move(*kept)); });
+    request.body = *std::move(body);
+    parser_.reset();
+    is_handled_ = true;
+    host_->handle(std::move(request), [self = shared_from_this()](RestResponse response) {
+      self->respond(std::move(response));
     });
   }
 
-  // A client that goes away before it is answered cancels its request.
-  void watch() {
-    is_answering_ = false;
-    socket().async_wait(asio::socket_base::wait_read, then(&HttpSession::on_sign));
-  }
-
-  void on_sign(error_code error) {
-    if (error || is_answering_ || stop_.stop_requested()) return;  // answered, or shut
-    constexpr short kGone = POLLRDHUP | POLLHUP | POLLERR;
-    pollfd descriptor{socket().native_handle(), POLLRDHUP, 0};
-    if (::poll(&descriptor, 1, 0) == 1 && (descriptor.revents & kGone) != 0) {
-      stop_.request_stop();
-      return;
-    }
-    // It sent more, which is not read yet, and may still go.
-    look_again_.expires_after(std::chrono::milliseconds(100));
-    look_again_.async_wait(then(&HttpSession::on_sign));
+  // A short response goes out at once: another thread would have to wake up for it first.
+  void respond(RestResponse response) {
+    constexpr size_t kShort = size_t{64} << 10;
+    make_message(std::move(response));
+    size_t bytes = 0;
+    if (asio::buffer_size(buffers_) <= kShort) (void)stream_->send(buffers_, bytes);
+    drop(buffers_, bytes);
+    host_->post(stream_->executor(), [self = shared_from_this(), bytes] {
+      self->is_handled_ = false;
+      self->begin_to_write(bytes);
+    });
   }
 
   static RestResponse too_many_bytes() {
@@ -229,80 +302,67 @@ class HttpSession final : public HttpConnection,
   }
 
   void write(RestResponse response) {
-    if (!reserve(response)) response = too_many_bytes();
-    is_answering_ = true;
-    error_code ignored;
-    socket().cancel(ignored);
-    look_again_.cancel();
-    message_.emplace();
-    Message& message = *message_;
-    message.version(11);
-    message.result(static_cast<unsigned>(response.status));
-    message.set(http::field::server, "tenon");
-    message.set(http::field::content_type, response.content_type);
-    if (response.has_tensors)
-      message.set("Inference-Header-Content-Length", std::to_string(response.text.size()));
-    if (response.may_retry) message.set(http::field::retry_after, "1");
-    message.keep_alive(keeps_);
-    auto& body = message.body();
-    body.response = std::move(response);
-    body.buffers.emplace_back(asio::buffer(body.response.text));
-    for (serve::Tensor& tensor : body.response.tensors) {
-      const auto data = tensor.cpu();
-      if (data) body.buffers.emplace_back(*data, tensor.bytes());
-    }
-    message.content_length(ResponseBody::size(body));
-    record_.bytes_out = ResponseBody::size(body);
-    if (is_head_) body.buffers.clear();
-    serializer_.emplace(message);
-    began_ = std::chrono::steady_clock::now();
-    written_ = 0;
-    write_part();
+    make_message(std::move(response));
+    begin_to_write(0);
   }
 
-  void write_part() {
+  void make_message(RestResponse response) {
+    response_ = reserve(response) ? std::move(response) : too_many_bytes();
+    buffers_ = {{}, asio::buffer(response_.text)};
+    for (serve::Tensor& tensor : response_.tensors)
+      if (const auto data = tensor.cpu()) buffers_.emplace_back(*data, tensor.bytes());
+    record_.bytes_out = asio::buffer_size(buffers_);
+    head_ = head_of(response_, record_.bytes_out, keeps_);
+    if (is_head_) buffers_.resize(1);
+    buffers_[0] = asio::buffer(head_);
+  }
+
+  // @param bytes of the message that went already.
+  void begin_to_write(size_t bytes) {
+    began_ = Clock::now();
+    written_ = bytes;
+    write_all(&HttpSession::on_written);
+  }
+
+  void write_all(Step step) {
+    drop(buffers_, 0);
+    if (buffers_.empty()) return (this->*step)();
     expect(written_);
-    http::async_write_some(stream_, *serializer_,
-                           [self = this->shared_from_this()](error_code error, size_t bytes) {
-                             self->written_ += bytes;
-                             if (error || self->serializer_->is_done())
-                               self->on_written(error);
-                             else
-                               self->write_part();
-                           });
+    stream_->write_some(buffers_,
+                        [self = shared_from_this(), step](error_code error, size_t bytes) {
+                          if (error) return self->on_failed_write();
+                          self->written_ += bytes;
+                          drop(self->buffers_, bytes);
+                          self->write_all(step);
+                        });
   }
 
-  void on_written(error_code error) {
+  void on_failed_write() {
+    end_response();
+    shut();
+  }
+
+  void end_response() {
     if (AccessLog* const log = host_->options().access_log) end_record(*log);
-    serializer_.reset();
-    message_.reset();
+    response_ = {};
+    buffers_.clear();
     host_->release(std::exchange(reserved_, 0));
     end_request();
-    if (error) return shut();
+  }
+
+  void on_written() {
+    end_response();
     if (keeps_) return read_header();
-    if constexpr (is_tls<Stream>) {
-      lowest().expires_after(host_->options().header_timeout);
-      stream_.async_shutdown(then(&HttpSession::close_after_rest));
-    } else {
-      close_after_rest({});
-    }
+    expires_after(host_->options().header_timeout);
+    stream_->end_writing(then(&HttpSession::drop_rest));
   }
 
   // A client that still sends what nobody wants reads its response afterwards: a connection that
   // was closed before would be reset, and the response lost.
-  void close_after_rest(error_code) {
-    error_code ignored;
-    socket().shutdown(asio::socket_base::shutdown_send, ignored);
-    if (is_read_) return;
-    parser_.reset();
+  void drop_rest(error_code error, size_t) {
+    if (error || is_read_) return;
     buffer_.clear();
-    lowest().expires_after(host_->options().header_timeout);
-    drop_rest({});
-  }
-
-  void drop_rest(error_code error) {
-    if (error) return;
-    lowest().async_read_some(buffer_.prepare(size_t{16} << 10), then(&HttpSession::drop_rest));
+    stream_->read_some(buffer_.prepare(size_t{16} << 10), then(&HttpSession::drop_rest));
   }
 
   void begin_record(const http::request_header<>& request) {
@@ -313,13 +373,13 @@ class HttpSession final : public HttpConnection,
   }
 
   void end_record(AccessLog& log) {
-    ServedRequest& served = message_->body().response.served;
+    ServedRequest& served = response_.served;
     record_.model = std::move(served.model);
     record_.version = std::move(served.version);
     record_.id = std::move(served.id);
     record_.queue = served.queue;
     record_.compute = served.compute;
-    record_.status = std::to_string(message_->result_int());
+    record_.status = std::to_string(response_.status);
     log.add(record_);
   }
 
@@ -344,55 +404,36 @@ class HttpSession final : public HttpConnection,
           431, "the header is larger than " + std::to_string(options.max_header) + " bytes"));
     if (error == boost::system::errc::not_enough_memory)
       return end_with(error_response(503, "out of memory"));
-    const bool is_bad_request =
-        error.category() == http::make_error_code(http::error::bad_method).category()
-        && error != http::error::end_of_stream && error != http::error::partial_message;
-    if (is_bad_request) return end_with(error_response(400, "no HTTP request: " + error.message()));
-    shut();
+    end_with(error_response(400, "no HTTP request: " + error.message()));
   }
 
-  std::shared_ptr<HttpHost> host_;
-  Stream stream_;
-  asio::steady_timer look_again_{stream_.get_executor()};
+  const std::shared_ptr<HttpHost> host_;
+  const std::unique_ptr<ByteStream> stream_;
+  const std::string remote_;
+  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};
+  std::atomic<bool> is_handled_ = false;  // the handler has the request
   // Lines of chunks and trailers have no other bound.
   beast::flat_buffer buffer_{host_->options().max_header + (size_t{64} << 10)};
   std::optional<Parser> parser_;
-  std::optional<Message> message_;
-  std::optional<http::response_serializer<ResponseBody>> serializer_;
-  std::chrono::steady_clock::time_point began_;  // the body, or the response
+  std::string json_length_;
+  size_t length_ = 0;  // of the body, if the header says it
+  std::shared_ptr<Body> body_;
+  RestResponse response_;
+  std::string head_;
+  Buffers buffers_;          // what is left to write
+  Clock::time_point began_;  // the body, or the response
   std::stop_source stop_;
-  std::string remote_;
   AccessRecord record_;  // of the request that is answered, if there is an access log
   size_t reserved_ = 0, written_ = 0;
-  bool keeps_ = false, is_head_ = false, is_answering_ = false, is_counted_ = false;
+  bool keeps_ = false, is_head_ = false, is_counted_ = false;
   bool is_read_ = false;  // the whole request
 };
 
-template <class Stream, class... Arguments>
-void start(std::shared_ptr<HttpHost> host, Arguments&&... stream) {
-  std::make_shared<HttpSession<Stream>>(std::move(host), std::forward<Arguments>(stream)...)
-      ->start();
-}
-
-template <class Protocol>
-void start_any(typename Protocol::socket socket, std::shared_ptr<HttpHost> host) {
-  using Plain = beast::basic_stream<Protocol>;
-  if (asio::ssl::context* const tls = host->tls())
-    start<beast::ssl_stream<Plain>>(std::move(host), std::move(socket), *tls);
-  else
-    start<Plain>(std::move(host), std::move(socket));
-}
-
 }  // namespace
 
-void start_session(asio::ip::tcp::socket socket, std::shared_ptr<HttpHost> host) {
-  error_code ignored;
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  start_any<asio::ip::tcp>(std::move(socket), std::move(host));
-}
-
-void start_session(asio::local::stream_protocol::socket socket, std::shared_ptr<HttpHost> host) {
-  start_any<asio::local::stream_protocol>(std::move(socket), std::move(host));
+void start_session(std::unique_ptr<ByteStream> stream, std::string remote,
+                   std::shared_ptr<HttpHost> host) {
+  std::make_shared<HttpSession>(std::move(stream), std::move(remote), std::move(host))->start();
 }
 
 }  // namespace tenon::server

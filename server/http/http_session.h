@@ -2,12 +2,11 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
+#include "byte_stream.h"
 #include "http_server.h"
 
 namespace tenon::server {
@@ -17,6 +16,9 @@ class HttpConnection {
   virtual ~HttpConnection() = default;
   /// Ends it, from any thread.
   virtual void close() = 0;
+  /// Called again and again, from any thread: it ends what takes too long, and cancels requests
+  /// whose client is gone.
+  virtual void tick(std::chrono::steady_clock::time_point now) = 0;
 };
 
 /// What sessions need of the server. All members may be called from any thread.
@@ -24,8 +26,6 @@ class HttpHost {
  public:
   virtual ~HttpHost() = default;
   virtual const HttpOptions& options() const = 0;
-  /// Null where connections are not encrypted.
-  virtual boost::asio::ssl::context* tls() = 0;
   virtual bool is_stopping() const = 0;
   /// False where there are too many.
   virtual bool add(HttpConnection& connection) = 0;
@@ -41,8 +41,8 @@ class HttpHost {
   virtual bool post(boost::asio::any_io_executor executor, std::function<void()> call) = 0;
 };
 
-void start_session(boost::asio::ip::tcp::socket socket, std::shared_ptr<HttpHost> host);
-void start_session(boost::asio::local::stream_protocol::socket socket,
+/// @param remote who is at the other end, for the access log.
+void start_session(std::unique_ptr<ByteStream> stream, std::string remote,
                    std::shared_ptr<HttpHost> host);
 
 }  // namespace tenon::server

@@ -20,25 +20,24 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  Body run(Body& from, size_t max) {
-    Body to;
+  void run(Body& from, Body& to, size_t max) {
     stream_.next_in = from.data();
     stream_.avail_in = static_cast<uInt>(from.size());
     for (int status = Z_OK; status != Z_STREAM_END;) {
-      const size_t done = to.size();
-      if (done == max) throw Error{"the body is larger than " + std::to_string(max) + " bytes"};
-      to.resize(std::min(max, std::max<size_t>(2 * done, 1 << 16)));
-      stream_.next_out = to.data() + done;
-      stream_.avail_out = static_cast<uInt>(to.size() - done);
+      if (to.size() == max)
+        throw Error{"the body is larger than " + std::to_string(max) + " bytes"};
+      to.reserve(std::min(max, std::max<size_t>(2 * to.size(), 1 << 16)));
+      const auto room = to.room();
+      stream_.next_out = room.data();
+      stream_.avail_out = static_cast<uInt>(room.size());
       status = ::inflate(&stream_, Z_NO_FLUSH);
-      to.resize(to.size() - stream_.avail_out);
+      to.add(room.size() - stream_.avail_out);
       if (status != Z_OK && status != Z_STREAM_END)
         throw Error{status == Z_BUF_ERROR ? "the compressed body is cut short"
                                           : "the compressed body is damaged"};
       if (status == Z_OK && stream_.avail_in == 0 && stream_.avail_out > 0)
         throw Error{"the compressed body is cut short"};
     }
-    return to;
   }
 
  private:
@@ -47,14 +46,16 @@ class Inflater {
 
 }  // namespace
 
-Result<Body> inflate(Body body, const std::string& content_encoding, size_t max) noexcept {
+Result<std::shared_ptr<Body>> inflate(std::shared_ptr<Body> body,
+                                      const std::string& content_encoding, size_t json,
+                                      size_t max) noexcept {
   return session::guard([&] {
     if (content_encoding.empty() || content_encoding == "identity") return std::move(body);
     if (content_encoding != "gzip" && content_encoding != "deflate")
       throw Error{"Content-Encoding: expected gzip, deflate or identity, found '"
                   + printable(content_encoding) + "'"};
-    Body inflated = Inflater().run(body, max);
-    inflated.reserve(inflated.size() + kPadding);
+    auto inflated = std::make_shared<Body>(json);
+    Inflater().run(*body, *inflated, max);
     return inflated;
   });
 }

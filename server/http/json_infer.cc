@@ -195,8 +195,8 @@ class Parser {
       throw Error{"out of memory"};
     element document;
     const auto* const text = reinterpret_cast<const uint8_t*>(body_->data());
-    const bool is_padded = body_->capacity() - json_ >= kPadding;
-    if (const auto error = parser.parse(text, json_, !is_padded).get(document);
+    static_assert(Body::kPadding >= simdjson::SIMDJSON_PADDING);
+    if (const auto error = parser.parse(text, json_, false).get(document);
         error != simdjson::SUCCESS)
       throw Error{std::string("the body is not the JSON of a request: ")
                   + simdjson::error_message(error)};
@@ -331,7 +331,7 @@ class Parser {
     // An element takes at least two bytes of JSON.
     if (bytes / session::element_size(type) > json_)
       throw Error{where + ": has fewer elements than the shape " + session::shape_text(shape)};
-    Tensor tensor = heap_tensor(shape, type);
+    Tensor tensor = unfilled_tensor(shape, type);
     Elements elements(tensor, where);
     elements.take(data);
     elements.finish();
@@ -345,7 +345,7 @@ class Parser {
     unsigned char* const data = body_->data() + binary_;
     binary_ += bytes;
     if (reinterpret_cast<uintptr_t>(data) % session::element_size(type) != 0) {
-      Tensor tensor = heap_tensor(shape, type);
+      Tensor tensor = unfilled_tensor(shape, type);
       value_of(tensor.copy_from_cpu(0, data, tensor.numel()));
       return tensor;
     }
@@ -376,19 +376,24 @@ bool unloads_members(const Body& body) noexcept {
          && fields["parameters"]["unload_dependents"].get(is_so) == simdjson::SUCCESS && is_so;
 }
 
+std::optional<size_t> json_length_of(const std::string& text) noexcept {
+  size_t length = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, length);
+  if (error != std::errc() || last != end) return std::nullopt;
+  return length;
+}
+
 Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
                                              const std::string& json_length,
                                              const JsonLimits& limits) noexcept {
   return session::guard([&] {
-    size_t json = body->size();
-    if (!json_length.empty()) {
-      const char* const end = json_length.data() + json_length.size();
-      const auto [last, error] = std::from_chars(json_length.data(), end, json);
-      if (error != std::errc() || last != end || json > body->size())
-        throw Error{"Inference-Header-Content-Length: expected at most the "
-                    + std::to_string(body->size()) + " bytes of the body, found '"
-                    + printable(json_length) + "'"};
-    }
+    const size_t json =
+        json_length.empty() ? body->size() : json_length_of(json_length).value_or(SIZE_MAX);
+    if (json > body->size())
+      throw Error{"Inference-Header-Content-Length: expected at most the "
+                  + std::to_string(body->size()) + " bytes of the body, found '"
+                  + printable(json_length) + "'"};
     return Parser(body, json, limits).parse();
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "json_response.h"
@@ -21,9 +22,11 @@ struct JsonInferRequest {
   RequestedTensors wanted;
 };
 
+/// Bytes of JSON by Inference-Header-Content-Length, if it is a number.
+std::optional<size_t> json_length_of(const std::string& text) noexcept;
+
 /// Tensors in binary stay in the body where their elements are aligned, and those in shared memory
-/// are not read yet. An error names the input,
-/// what was expected and what was found.
+/// are not read yet. An error names the input, what was expected and what was found.
 /// @param json_length of the JSON in front of the tensors, as text; empty where all is JSON.
 Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
                                              const std::string& json_length,

@@ -15,9 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::shared_ptr<Body> body_of(const std::string& text) {
-  auto body = std::make_shared<Body>(text.begin(), text.end());
-  body->reserve(body->size() + kPadding);
-  return body;
+  return std::make_shared<Body>(text.begin(), text.end());
 }
 
 Result<JsonInferRequest> parse(const std::string& text, const std::string& json_length = "") {

@@ -10,11 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace tenon::server {
+#include "body.h"
 
-/// Bytes of a body. At least kPadding more are reserved behind them, which readers of JSON read.
-using Body = std::vector<unsigned char>;
-constexpr size_t kPadding = 64;
+namespace tenon::server {
 
 struct RestRequest {
   std::string method;  ///< "GET"

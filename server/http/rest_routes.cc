@@ -83,6 +83,16 @@ Json metadata_json(const Model& model, const std::vector<std::string>& versions)
           {"outputs", tensors_json(metadata.outputs)}};
 }
 
+Json steps_json(const std::vector<EnsembleStep>& steps) {
+  Json items = Json::array();
+  for (const EnsembleStep& step : steps)
+    items.push_back({{"model_name", step.model},
+                     {"model_version", step.version},
+                     {"input_map", step.inputs},
+                     {"output_map", step.outputs}});
+  return items;
+}
+
 // Dims of a model whose requests are put together are without the batch.
 Json config_json(const ModelMetadata& metadata) {
   const bool has_batch = metadata.max_batch > 1;
@@ -95,13 +105,17 @@ Json config_json(const ModelMetadata& metadata) {
            {"dims", Shape(tensor.shape.begin() + (has_batch ? 1 : 0), tensor.shape.end())}});
     return items;
   };
+  const bool is_ensemble = !metadata.steps.empty();
   Json config = {{"name", metadata.name},
                  {"platform", metadata.platform},
-                 {"backend", "tenon"},
+                 {"backend", is_ensemble ? "" : "tenon"},
                  {"max_batch_size", has_batch ? metadata.max_batch : 0},
                  {"input", tensors(metadata.inputs)},
                  {"output", tensors(metadata.outputs)}};
-  if (has_batch) config["dynamic_batching"] = Json::object();
+  if (is_ensemble)
+    config["ensemble_scheduling"] = {{"step", steps_json(metadata.steps)}};
+  else if (has_batch)
+    config["dynamic_batching"] = Json::object();
   return config;
 }
 

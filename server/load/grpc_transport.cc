@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <mutex>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "inference.grpc.pb.h"
@@ -76,9 +78,17 @@ class Shard {
       stubs_.push_back(std::make_unique<grpc::GenericStub>(make_channel(url)));
     thread_ = std::thread([this] { take(); });
   }
-  ~Shard() {
-    is_over_ = true;
-    queue_.Shutdown();
+  ~Shard() { end(); }
+
+  /// Cancels what is under way; nothing is received afterwards.
+  void end() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+      for (Call* const call : calls_) call->context.TryCancel();
+      queue_.Shutdown();
+    }
     thread_.join();
   }
 
@@ -89,11 +99,14 @@ class Shard {
     call->sent.intended = intended;
     set_up(call->context, options_, timeout_);
     call->sent.sent = Clock::now();
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return;
     grpc::GenericStub& stub = *stubs_[next_++ % stubs_.size()];
     call->reader = stub.PrepareUnaryCall(
         &call->context, "/inference.GRPCInferenceService/ModelInfer", message_, &queue_);
     call->reader->StartCall();
     Call* const tag = call.release();
+    calls_.insert(tag);
     tag->reader->Finish(&tag->response, &tag->status, tag);
   }
 
@@ -103,10 +116,16 @@ class Shard {
     bool is_good = false;
     while (queue_.Next(&tag, &is_good)) {
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
+      bool is_over = false;
+      {
+        const std::lock_guard lock(mutex_);
+        calls_.erase(call.get());
+        is_over = is_over_;
+      }
       Sent sent = std::move(call->sent);
       sent.outcome = outcome_of(call->status);
       if (!call->status.ok()) sent.text = text_of(call->status);
-      if (!is_over_) receive_(std::move(sent));
+      if (!is_over) receive_(std::move(sent));
     }
   }
 
@@ -114,8 +133,10 @@ class Shard {
   const MessageOptions& options_;
   const std::chrono::milliseconds timeout_;
   const Receive& receive_;
-  std::atomic<bool> is_over_ = false;
-  std::atomic<size_t> next_ = 0;
+  std::mutex mutex_;
+  bool is_over_ = false;  // nothing is started any more
+  size_t next_ = 0;
+  std::unordered_set<Call*> calls_;  // under way
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
   std::thread thread_;  // last: it uses what is above
@@ -137,6 +158,11 @@ class GrpcTransport final : public Transport {
     for (const auto& shard : shards_)
       if (shard->is_this_thread()) return shard->send(intended);
     shards_[next_++ % shards_.size()]->send(intended);
+  }
+
+  // Each thread may look at all shards while it sends.
+  ~GrpcTransport() override {
+    for (const auto& shard : shards_) shard->end();
   }
 
  private:

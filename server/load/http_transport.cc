@@ -147,9 +147,13 @@ class Shard {
     tick();
     thread_ = std::thread([this] { io_.run(); });
   }
-  ~Shard() {
+  ~Shard() { end(); }
+
+  /// Nothing is received afterwards.
+  void end() {
+    if (!thread_.joinable()) return;
     is_over_ = true;
-    asio::post(io_, [this] { io_.stop(); });
+    io_.stop();
     thread_.join();
   }
 
@@ -223,6 +227,10 @@ class HttpTransport final : public Transport {
     for (size_t i = 0; i < count; ++i)
       shards_.push_back(
           std::make_unique<Shard>(shared_, (options.connections + count - 1 - i) / count));
+  }
+  // Each thread may look at all shards while it sends.
+  ~HttpTransport() override {
+    for (const auto& shard : shards_) shard->end();
   }
 
   void send(Clock::time_point intended) override {

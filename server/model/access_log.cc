@@ -1,10 +1,14 @@
 #include "access_log.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <tenon/printable.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -35,14 +39,12 @@ int64_t microseconds(Clock::duration time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
+// A pipe by name has no writer that waits for a reader: it may come later, or again.
+int open_log(const std::string& path) {
+  if (path == "-") return ::dup(STDOUT_FILENO);
+  struct stat info{};
+  const bool is_pipe = ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+  return ::open(path.c_str(), (is_pipe ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 }
 
 }  // namespace
@@ -75,9 +77,7 @@ std::string access_line(const AccessRecord& record, std::chrono::system_clock::t
 
 Result<std::unique_ptr<AccessLog>> AccessLog::open(const std::string& path) noexcept {
   return session::guard([&] {
-    const int descriptor =
-        path == "-" ? ::dup(STDOUT_FILENO)
-                    : ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    const int descriptor = open_log(path);
     if (descriptor < 0)
       throw Error{"cannot write the access log, " + printable(path) + ": "
                   + std::generic_category().message(errno)};
@@ -109,6 +109,26 @@ void AccessLog::add(const AccessRecord& record) noexcept {
   });
 }
 
+// In parts that a pipe takes whole once it has room: a pipe that nobody reads is waited for, but
+// the end is not held up by it.
+bool AccessLog::write_all(std::string_view text) {
+  constexpr int kPatience = 100;  // milliseconds
+  while (!text.empty()) {
+    pollfd to{descriptor_, POLLOUT, 0};
+    if (::poll(&to, 1, kPatience) == 0) {
+      const std::lock_guard lock(mutex_);
+      if (is_over_) return false;
+      continue;
+    }
+    const ssize_t written =
+        ::write(descriptor_, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
 void AccessLog::run() {
   for (bool is_over = false; !is_over;) {
     std::vector<std::string> lines;
@@ -123,7 +143,7 @@ void AccessLog::run() {
     std::string text;
     for (const std::string& line : lines) (text += line) += '\n';
     if (lost > 0) text += R"({"lost_lines":)" + std::to_string(lost) + "}\n";
-    if (write_all(descriptor_, text)) continue;
+    if (write_all(text)) continue;
     const std::lock_guard lock(mutex_);
     lost_ += lost + lines.size();
   }

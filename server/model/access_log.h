@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -34,7 +35,7 @@ class AccessLog {
  public:
   /// @param path of a file that lines are added to, or "-" for the standard output.
   static Result<std::unique_ptr<AccessLog>> open(const std::string& path) noexcept;
-  /// Writes what there is.
+  /// Writes what there is, but waits for no reader of a pipe.
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
@@ -45,6 +46,7 @@ class AccessLog {
  private:
   explicit AccessLog(int descriptor) : descriptor_(descriptor) {}
   void run();
+  bool write_all(std::string_view text);
 
   const int descriptor_;
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -82,6 +83,22 @@ TEST(AccessLog, AFileThatTakesNoLinesHoldsUpNothing) {
   auto log = AccessLog::open("/dev/full");
   ASSERT_TRUE(log) << log.error();
   for (int i = 0; i < 50'000; ++i) (*log)->add({});
+}
+
+TEST(AccessLog, APipeThatNobodyReadsHoldsUpNoEnd) {
+  const auto path = std::filesystem::path(::testing::TempDir())
+                    / ("access." + std::to_string(getpid()) + ".pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto began = Clock::now();
+  {
+    auto log = AccessLog::open(path);
+    ASSERT_TRUE(log) << log.error();
+    AccessRecord record;
+    record.path = std::string(200, 'x');
+    for (int i = 0; i < 5000; ++i) (*log)->add(record);  // more than a pipe holds
+  }
+  EXPECT_LT(Clock::now() - began, std::chrono::seconds(10));
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ class GraphMaker {
     graph_.metadata.name = config.name;
     graph_.metadata.version = version;
     graph_.metadata.platform = "ensemble";
+    graph_.metadata.steps = config.steps;
   }
 
   EnsembleGraph make() {

@@ -14,13 +14,6 @@ namespace tenon::server {
 
 enum class VersionPolicy { kLatest, kAll, kSpecific };
 
-/// A model of an ensemble, and how its tensors are called there.
-struct EnsembleStep {
-  std::string model;
-  int64_t version = -1;                                ///< the newest
-  std::map<std::string, std::string> inputs, outputs;  ///< the ensemble's name by the model's
-};
-
 enum class SequenceControl { kStart, kReady, kEnd, kId };
 
 /// What a model with sequences gets besides the inputs of a request.
@@ -72,6 +65,7 @@ struct ModelConfig {
 
   /// Of an ONNX model, as `tenon build` takes them: "x:1x3x224x224,y:1x4", and "fp16" or "int8".
   std::string min_shapes, opt_shapes, max_shapes, precision;
+  bool is_warm = true;  ///< whether it runs with zeros before requests find it
 
   /// What the file says of inputs and outputs, which the model has to have.
   struct DeclaredTensor {

@@ -60,6 +60,15 @@ std::string object_of(const std::string& key, const std::string& prefix) {
   return name;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 // Calls `transfer(data, bytes, offset)`, pread or pwrite, until all is over; how much that was.
 size_t transfer_all(auto transfer, size_t bytes, size_t offset) {
   size_t done = 0;
@@ -131,6 +140,9 @@ std::optional<RequestError> SharedMemory::add(const SharedMemoryRegion& region) 
     if (region.name.empty() || region.name.size() > 255)
       refuse(Failure::kInvalid, "name of a region: expected 1 to 255 bytes, found "
                                     + std::to_string(region.name.size()));
+    // Protobuf's strings are UTF-8: a region with another name could not be named over gRPC.
+    if (!is_utf8(region.name))
+      refuse(Failure::kInvalid, label_of(region.name) + ": expected a name in UTF-8");
     off_t end = 0;
     if (region.bytes == 0 || __builtin_add_overflow(region.offset, region.bytes, &end))
       refuse(Failure::kInvalid, label_of(region.name)

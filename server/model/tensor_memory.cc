@@ -1,6 +1,11 @@
 #include "tensor_memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
 #include <utility>
 
 #include "guard.h"
@@ -15,6 +20,18 @@ struct OwnedMemory {
   std::shared_ptr<const void> owner;
   serve::MixMemory memory;
 };
+
+Tensor tensor_in(void* data, size_t bytes, std::shared_ptr<const void> owner, Shape shape,
+                 DataType type) {
+  auto owned = std::make_shared<OwnedMemory>(data, bytes, std::move(owner));
+  return Tensor(std::move(shape), type, std::shared_ptr<serve::MixMemory>(owned, &owned->memory),
+                serve::DataHead::kHost);
+}
+
+// There is always some.
+size_t bytes_in_memory(const Shape& shape, DataType type) {
+  return std::max<size_t>(Tensor(shape, type).bytes(), 1);
+}
 
 }  // namespace
 
@@ -31,20 +48,37 @@ size_t tensor_bytes(const Shape& shape, DataType type) {
   return is_empty ? 0 : static_cast<size_t>(bytes);
 }
 
+std::shared_ptr<std::byte> heap_memory(size_t bytes) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const bool is_large = bytes >= 2 * kHugePage;
+  const size_t alignment = is_large ? kHugePage : 64;
+  if (bytes > SIZE_MAX - alignment) throw std::bad_alloc();
+  const size_t whole = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* const data = std::aligned_alloc(alignment, whole);
+  if (data == nullptr) throw std::bad_alloc();
+  std::shared_ptr<std::byte> memory(static_cast<std::byte*>(data), [](void* at) { std::free(at); });
+  if (is_large) ::madvise(data, whole, MADV_HUGEPAGE);  // advice: without it all is as right
+  return memory;
+}
+
+Tensor unfilled_tensor(Shape shape, DataType type) {
+  const size_t bytes = bytes_in_memory(shape, type);
+  auto memory = heap_memory(bytes);
+  void* const data = memory.get();
+  return tensor_in(data, bytes, std::move(memory), std::move(shape), type);
+}
+
 Tensor heap_tensor(Shape shape, DataType type) {
-  const size_t bytes = std::max<size_t>(Tensor(shape, type).bytes(), 1);
-  const auto memory = std::make_shared<std::vector<std::byte>>(bytes);
-  auto owned = std::make_shared<OwnedMemory>(memory->data(), bytes, memory);
-  return Tensor(std::move(shape), type, std::shared_ptr<serve::MixMemory>(owned, &owned->memory),
-                serve::DataHead::kHost);
+  const size_t bytes = bytes_in_memory(shape, type);
+  auto memory = heap_memory(bytes);
+  void* const data = std::memset(memory.get(), 0, bytes);
+  return tensor_in(data, bytes, std::move(memory), std::move(shape), type);
 }
 
 Tensor tensor_over(Shape shape, DataType type, void* data, std::shared_ptr<const void> owner) {
   const size_t bytes = Tensor(shape, type).bytes();
   if (bytes == 0) return heap_tensor(std::move(shape), type);
-  auto owned = std::make_shared<OwnedMemory>(data, bytes, std::move(owner));
-  return Tensor(std::move(shape), type, std::shared_ptr<serve::MixMemory>(owned, &owned->memory),
-                serve::DataHead::kHost);
+  return tensor_in(data, bytes, std::move(owner), std::move(shape), type);
 }
 
 // Of a shared MixMemory, two models at once would make the device's part.
@@ -55,7 +89,7 @@ Tensor shared_view(Tensor& tensor) {
 }
 
 Tensor heap_copy(Tensor& tensor) {
-  Tensor copy = heap_tensor(tensor.shape(), tensor.type());
+  Tensor copy = unfilled_tensor(tensor.shape(), tensor.type());
   if (tensor.empty()) return copy;
   session::value_of(copy.copy_from_cpu(0, session::value_of(tensor.cpu()), tensor.numel()));
   return copy;

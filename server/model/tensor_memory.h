@@ -10,8 +10,14 @@ namespace tenon::server {
 /// fit 63 bits, whether or not others are 0.
 size_t tensor_bytes(const Shape& shape, DataType type);
 
+/// Aligned to 64 bytes and not filled; never null. What is large is asked for in huge pages, as a
+/// page fault for each 4 KiB takes longer than to write them. Throws std::bad_alloc.
+std::shared_ptr<std::byte> heap_memory(size_t bytes);
+
 /// Zeros.
 Tensor heap_tensor(Shape shape, DataType type);
+/// For elements that are all written afterwards.
+Tensor unfilled_tensor(Shape shape, DataType type);
 /// The elements at `data`, which `owner` keeps. @pre they are aligned.
 Tensor tensor_over(Shape shape, DataType type, void* data, std::shared_ptr<const void> owner);
 

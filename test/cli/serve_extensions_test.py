@@ -1,14 +1,25 @@
 """What Triton's clients use besides the protocol itself: TLS, classes, shared memory, and the server's access log."""
 import json
 import os
+import ssl
 import subprocess
+import urllib.request
 
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http
+from onnx import TensorProto, helper, save
 from tritonclient.utils import shared_memory
 
 from server_support import ServerTest
+from support import PLUGIN, TENON
+
+
+def save_model(path, nodes, shape):
+    """From x to y, both of float32."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y"))
+    save(helper.make_model(helper.make_graph(nodes, "g", [x], [y]), ir_version=8,
+                           opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("tenon", 1)]), path)
 
 
 class ServeExtensions(ServerTest):
@@ -143,3 +154,42 @@ class ServeExtensions(ServerTest):
             self.assertGreater(min(line["bytes_in"], line["bytes_out"]), 16)
         self.assertEqual((lines[0]["method"], lines[0]["path"]), ("POST", "/v2/models/linear/infer"))
         self.assertEqual(lines[2]["method"], "ModelInfer")
+
+    def test_refused_tokens_are_in_the_access_log(self):
+        self.write_model()
+        log = self.folder / "access.log"
+        (self.folder / "token").write_text("secret\n")
+        self.start("--access-log", log, "--token-file", self.folder / "token")
+        x = np.ones((2, 3), np.float32)
+        for module, client in self.clients():
+            with self.assertRaises(Exception):
+                client.infer("linear", [self.input_of(module, x)], headers={"authorization": "Bearer guess"})
+        self.server.terminate()
+        self.server.wait(timeout=60)
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual([(line["protocol"], line["status"]) for line in lines], [("http", "401"), ("grpc", "UNAUTHENTICATED")])
+
+    def test_models_use_plugins_of_a_library(self):
+        folder = self.folder / "models/darker"
+        (folder / "1").mkdir(parents=True)
+        save_model(folder / "1/model.onnx", [helper.make_node("Vignette", ["x"], ["y"], domain="tenon", strength=0.0)], [1, 1, 2, 2])
+        self.start(f"--plugins={PLUGIN}")
+        x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+        for module, client in self.clients():
+            answer = client.infer("darker", [self.input_of(module, x)])
+            np.testing.assert_array_equal(answer.as_numpy("y"), x)  # no strength: it stays as bright
+        (self.folder / "text").write_text("no library")
+        done = subprocess.run([TENON, "serve", self.folder / "models", "--plugins", self.folder / "text"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--plugins: cannot load", done.stderr)
+
+    def test_metrics_have_tls(self):
+        self.write_model()
+        self.make_certificates("ours")
+        self.start(f"--metrics-server-cert={self.folder}/ours_leaf.pem", f"--metrics-server-key={self.folder}/ours_leaf.key")
+        context = ssl.create_default_context(cafile=self.folder / "ours.pem")
+        with urllib.request.urlopen(f"https://localhost:{self.metrics_port}/metrics", context=context, timeout=30) as response:
+            self.assertIn(b"tenon_model_state", response.read())
+        status, text = self.ask("/metrics", port=self.metrics_port)
+        self.assertEqual(status, 400)
+        self.assertIn(b"speaks TLS", text)

@@ -83,6 +83,16 @@ class ServeModels(CliTest):
         counts = {model["name"]: model["inference_stats"]["success"]["count"] for model in json.loads(self.ask("/v2/models/stats")[1])["model_stats"]}
         self.assertEqual(counts, {"decode": 2, "network": 2, "boxes": 2, "detect": 2})
         self.assertEqual(json.loads(self.ask("/v2/models/detect")[1])["platform"], "ensemble")
+        over_http = json.loads(self.ask("/v2/models/detect/config")[1])
+        with tritonclient.grpc.InferenceServerClient(f"127.0.0.1:{self.grpc_port}") as server:
+            over_grpc = server.get_model_config("detect", as_json=True)["config"]
+        for config in (over_http, over_grpc):
+            self.assertEqual(config["platform"], "ensemble")
+            self.assertNotIn("dynamic_batching", config)
+            decode, network, boxes = config["ensemble_scheduling"]["step"]
+            self.assertEqual((decode["model_name"], int(decode["model_version"])), ("decode", -1))
+            self.assertEqual(network["input_map"], {"images": "images"})
+            self.assertEqual(boxes["output_map"], {f"detection_{what}": f"detection_{what}" for what in ("boxes", "scores", "classes")})
 
     def test_members_are_unloaded_and_loaded_with_their_ensemble(self):
         self.write_detector()
