@@ -1,8 +1,9 @@
-"""Networks of published architecture that torchvision lacks, written for make_models.py: U-Net, YOLO and BERT."""
+"""Networks of published architecture that torchvision lacks, written for make_models.py: U-Net, YOLO, BERT, a deformable head."""
 
 import torch
 from torch import nn
 from torch.nn import functional
+from torchvision.ops import DeformConv2d
 
 
 def conv_norm(inputs, outputs, size, stride, activation):
@@ -235,3 +236,34 @@ class BertOfTokens(nn.Module):
 
     def forward(self, tokens):
         return self.bert(tokens, torch.ones_like(tokens), torch.zeros_like(tokens))[0]
+
+
+class Deformable(nn.Module):
+    """A modulated deformable convolution of 3x3 (Zhu et al., 2018), whose offsets and masks a convolution gives."""
+
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.places = nn.Conv2d(inputs, 27, 3, padding=1)
+        self.convolution = DeformConv2d(inputs, outputs, 3, padding=1)
+
+    def forward(self, x):
+        rows, columns, mask = self.places(x).chunk(3, 1)
+        return self.convolution(x, torch.cat([rows, columns], 1), mask.sigmoid())
+
+
+class DeformableHead(nn.Module):
+    """CenterNet's head behind ResNet-18 (Zhou et al., 2019): maps (N, 512, H, W) to classes, extents and offsets, eight times as large."""
+
+    def __init__(self, widths=(512, 256, 128, 64), inner=64, outputs=(80, 2, 2)):
+        super().__init__()
+        self.enlarge = nn.Sequential(*(
+            nn.Sequential(Deformable(a, b), nn.BatchNorm2d(b), nn.ReLU(),
+                          nn.ConvTranspose2d(b, b, 4, 2, 1, bias=False), nn.BatchNorm2d(b), nn.ReLU())
+            for a, b in zip(widths, widths[1:])))
+        self.branches = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(widths[-1], inner, 3, padding=1), nn.ReLU(), nn.Conv2d(inner, n, 1)) for n in outputs)
+
+    def forward(self, x):
+        x = self.enlarge(x)
+        classes, *rest = (branch(x) for branch in self.branches)
+        return classes.sigmoid(), *rest

@@ -1,7 +1,10 @@
-"""One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds.
+"""One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds, and "processor SECONDS"
+with those that the process's threads computed.
 
     python peers.py ort|ov|ov_bf16|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS [STREAMS]
-    python peers.py torch OPERATOR INPUTS.npz OUTPUTS.npz THREADS
+    python peers.py torch|compile NAME INPUTS.npz OUTPUTS.npz THREADS
+
+NAME is a file that make_models.py writes, of which PyTorch runs the module, or an operator of operators.py.
 
 STREAMS are how many threads run the model side by side, each with so many THREADS of its own.
 """
@@ -119,40 +122,62 @@ def ncnn(model, inputs, threads, streams):
     return [run] * streams, lambda result: {"output": result}, loaded, before
 
 
-def torch_function(name, inputs, threads, streams):
-    """PyTorch's form of an operator of operators.py."""
+def torch_module(model, inputs, threads, streams, compiles=False):
+    """The module that a file of make_models.py is exported from, or PyTorch's form of an operator of operators.py."""
     before = resident_mb()
     import torch
 
-    import operators
-
     start = time.perf_counter()
     torch.set_num_threads(threads)
-    made = operators.operator(name)
     feed = {key: torch.from_numpy(value) for key, value in inputs.items()}
+    if model.endswith(".onnx"):
+        import make_models
+
+        source = make_models.source_of(pathlib.Path(model).stem.removesuffix("_dynamic"))
+        function, names = source.module, source.output_names
+        # The detectors of torchvision take lists of pictures.
+        values = [feed[key][None].unbind() if isinstance(like, list) else feed[key]
+                  for key, like in zip(source.input_names, source.inputs)]
+    else:
+        import operators
+
+        made = operators.operator(model)
+        function, names, values = (lambda *values: made.torch(**dict(zip(feed, values)))), made.plugin.outputs, feed.values()
+    if compiles:
+        function = torch.compile(function)
     loaded = time.perf_counter() - start
 
     def run():
         with torch.inference_mode():
-            return made.torch(**feed)
+            return function(*values)
 
     def named(result):
+        if isinstance(result, list):  # of detections
+            return {key: value.numpy() for key, value in result[0].items()}
         results = result if isinstance(result, tuple) else (result,)
-        return {key: value.numpy() for key, value in zip(made.plugin.outputs, results)}
+        return {key: value.numpy() for key, value in zip(names, results)}
 
     return [run] * streams, named, loaded, before
 
 
-PEERS = {"ort": onnx_runtime, "ov": openvino, "ov_bf16": openvino_bf16, "ncnn": ncnn, "torch": torch_function}
+def torch_compiled(model, inputs, threads, streams):
+    return torch_module(model, inputs, threads, streams, compiles=True)
 
 
-def measure(run, seconds):
+PEERS = {"ort": onnx_runtime, "ov": openvino, "ov_bf16": openvino_bf16, "ncnn": ncnn, "torch": torch_module,
+         "compile": torch_compiled}
+
+
+CLOCKS = {"run": time.perf_counter, "processor": time.process_time}
+
+
+def measure(run, clock, seconds):
     """Milliseconds of each run, in so many seconds."""
     times, end = [], time.perf_counter() + seconds
     while len(times) < 2 or time.perf_counter() < end:
-        start = time.perf_counter()
+        start = clock()
         run()
-        times.append(round((time.perf_counter() - start) * 1e3, 4))
+        times.append(round((clock() - start) * 1e3, 4))
     return times
 
 
@@ -170,9 +195,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(len(runs)) as side_by_side:
         for line in sys.stdin:
             command, seconds = line.split()
-            if command != "run":
+            if command not in CLOCKS:
                 break
-            times = side_by_side.map(measure, runs, [float(seconds)] * len(runs))
+            times = side_by_side.map(measure, runs, [CLOCKS[command]] * len(runs), [float(seconds)] * len(runs))
             print(json.dumps([one for stream in times for one in stream]), flush=True)
 
 

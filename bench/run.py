@@ -3,8 +3,10 @@
     python run.py [--models resnet50,tiny_yolov3,...] [--peers tenon,ort,ov,ncnn] [--threads 2] [--rounds 12]
     python run.py --streams 2 --threads 1 ...   # so many inferences side by side, each with so many threads
     python run.py --load 1 ...                  # while so many other processes keep a core busy each
+    python run.py --processor-time --threads 1 ...  # what others do to the machine meanwhile counts less
     python run.py --peers tenon,tenon_bf16,ov_bf16 ...  # with bfloat16, where the processor multiplies it
     python run.py --peers tenon,before --before CHECKOUT ...  # against another build of Tenon
+    python run.py --peers tenon,torch,compile ...  # PyTorch's modules as they are, and what torch.compile makes of them
 
 Absolute times drift with the machine, so read the ratios of medians. `busy` is what other processes used of
 the machine just before a block; a run with a high value says little.
@@ -27,9 +29,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Trained models and their inputs, as `./dev models` leaves them.
 TRAINED = ROOT / ".cache/models"
 NAMES = {"tenon": "Tenon", "before": "Tenon before", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch",
+         "compile": "torch.compile",
          "tenon_bf16": "Tenon with bfloat16", "ov_bf16": "OpenVINO with bfloat16"}
 PEERS = ["tenon", "ort", "ov", "ncnn"]
 REDUCED = ["tenon_bf16", "ov_bf16"]
+MODULES = ["torch", "compile"]  # which run what a model is exported from
 OWN = ["tenon", "tenon_bf16", "before"]  # measured by building a plan and running it
 
 
@@ -43,12 +47,22 @@ class Model:
     allowed: tuple = ()  # what `tenon build` allows beyond the defaults; peers stay as they are
     # It wants fixed shapes and takes 10 GB for srcnn; it has no batches, no integer inputs and no Q/DQ networks.
     with_ncnn: bool = True
+    with_torch: bool = True  # whether it is exported from a module
+
+
+def text(length):
+    return Model({name: (1, length) for name in ("input_ids", "attention_mask", "token_type_ids")}, with_ncnn=False)
+
+
+def denoiser(frames):
+    states = {"speech": 24, "noise": 48, "clean": 96}
+    return Model({"input": (1, frames, 42)} | {name: (1, 1, units) for name, units in states.items()}, with_ncnn=False)
 
 
 IMAGE = {"input": (1, 3, 224, 224)}
 LARGER_IMAGE = {"input": (1, 3, 640, 640)}
 # Peers do not know its custom operator: they get the same network with ONNX's own Resize.
-SRCNN = Model({"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)}, "srcnn", "srcnn_resize", with_ncnn=False)
+SRCNN = Model({"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)}, "srcnn", "srcnn_resize", with_ncnn=False, with_torch=False)
 MODELS = {
     "resnet50": Model(IMAGE),
     "resnet50_batch8": Model({"input": (8, 3, 224, 224)}, "resnet50_dynamic", with_ncnn=False),
@@ -60,17 +74,28 @@ MODELS = {
     "yolov8n": Model(LARGER_IMAGE),
     "faster_rcnn": Model({"input": (3, 320, 320)}, with_ncnn=False),
     "vit_b_16": Model(IMAGE),
-    "bert_base": Model(
-        {name: (1, 128) for name in ("input_ids", "attention_mask", "token_type_ids")}, with_ncnn=False
-    ),
+    "efficientnet_b0": Model(IMAGE),
+    "convnext_tiny": Model(IMAGE),
+    "swin_t": Model(IMAGE, with_ncnn=False),
+    "dcn_head": Model({"input": (1, 512, 16, 16)}, with_ncnn=False),
+    "bert_base": text(128),
+    **{f"minilm_s{length}": text(length) for length in (16, 64, 128, 256)},
+    "llm_step": Model({"token": (1, 1), "position": (1, 1)}
+                      | {f"{kind}_{layer}": (1, 4, 256, 64) for layer in range(12) for kind in ("keys", "values")},
+                      with_ncnn=False),
+    "conformer_block": Model({"input": (1, 200, 256)}, with_ncnn=False),
+    "lstm_tagger": Model({"words": (1, 40)}, with_ncnn=False),
+    "gru_denoiser": denoiser(100),
+    "gru_denoiser_step": denoiser(1),
 }
 # The same in int8 by ONNX Runtime's quantizer and by `tenon quantize`: all engines get the same file.
-MODELS |= {f"{name}_{by}": dataclasses.replace(MODELS[name], with_ncnn=False)
+MODELS |= {f"{name}_{by}": dataclasses.replace(MODELS[name], with_ncnn=False, with_torch=False)
            for name in ("resnet50", "mobilenet_v2", "yolov8n", "bert_base") for by in ("int8", "int8_tenon")}
 # And with int4 weights that are multiplied by floats.
-MODELS["bert_base_int4"] = dataclasses.replace(MODELS["bert_base"])
+MODELS["bert_base_int4"] = dataclasses.replace(MODELS["bert_base"], with_torch=False)
 # Inputs of int64, which are not noise: numbers below a bound, from another one on.
-INTEGERS = {"input_ids": (0, 30522), "attention_mask": (1, 2), "token_type_ids": (0, 1)}
+INTEGERS = {"input_ids": (0, 30522), "attention_mask": (1, 2), "token_type_ids": (0, 1), "words": (0, 20000),
+            "token": (0, 16000), "position": (256, 257)}
 # The case of each trained model that is measured.
 CASES = {
     "tiny_yolov3": "416x416",
@@ -105,14 +130,17 @@ def path_of(model, options, for_peers=False):
 
 
 # What a peer cannot load: OpenVINO 2026.4 ends within a transformation of its own.
-REFUSED = {("ov", "yolov8n_int8")}
+# And it has no DeformConv.
+REFUSED = {("ov", "yolov8n_int8"), ("ov", "dcn_head")}
 
 
 def takes(peer, model):
     """Whether the peer is measured. Trained models are compared with the engines that take ONNX files as they are."""
     if (peer, model) in REFUSED:
         return False
-    return peer != "ncnn" or model in MODELS and MODELS[model].with_ncnn
+    if peer == "ncnn":
+        return model in MODELS and MODELS[model].with_ncnn
+    return peer not in MODULES or model in MODELS and MODELS[model].with_torch
 
 
 def difference(own, other):
@@ -141,6 +169,10 @@ def busy():
     time.sleep(0.1)
     idle_after, total_after = sample()
     return 1 - (idle_after - idle) / max(1, total_after - total)
+
+
+# Of engines that multiply the same floats, whose sums are rounded in another order.
+MAX_DIFFERENCE = 1e-3
 
 
 class Progress:
@@ -181,8 +213,8 @@ class Worker:
         self.facts = json.loads(line)
         self.times = []
 
-    def measure(self, seconds):
-        self.process.stdin.write(f"run {seconds}\n")
+    def measure(self, seconds, command="run"):
+        self.process.stdin.write(f"{command} {seconds}\n")
         self.process.stdin.flush()
         self.times += json.loads(self.process.stdout.readline())
 
@@ -264,7 +296,7 @@ def take_turns(workers, options, progress):
         for i in range(options.rounds):
             for worker in workers.values():
                 noise.append(busy())
-                worker.measure(options.block)
+                worker.measure(options.block, "processor" if options.processor_time else "run")
             progress.round(i + 1, options.rounds)
     rows = {}
     for peer, worker in workers.items():
@@ -295,18 +327,24 @@ def measure(model, options):
         if "tenon" in results:
             for peer, row in rows.items():
                 row["max_difference"] = difference(results["tenon"], results[peer])
+                if row["max_difference"] > MAX_DIFFERENCE and model in MODELS and MODELS[model].with_torch and peer not in REDUCED:
+                    raise RuntimeError(f"{NAMES[peer]} gives results {row['max_difference']:.1e} of their range from Tenon's")
     return {"model": model, "busy": noise, "peers": rows}
+
+
+def number(milliseconds):
+    return f"{milliseconds:9.{2 if milliseconds >= 1 else 4}f}"
 
 
 def show(result):
     print(f"\n{result['model']}  (others used {100 * result['busy']:.0f} % of the machine)")
-    print(f"  {'':8}{'median':>9}{'min':>9}{'p90':>9}{'load':>8}{'memory':>9}{'Tenon is':>12}")
+    print(f"  {'':8}{'median':>9}{'min':>9}{'p90':>9}{'load':>8}{'memory':>9}{'differs by':>12}{'Tenon is':>12}")
     own = result["peers"].get("tenon")
     for peer, row in result["peers"].items():
         ratio = f"{row['median_ms'] / own['median_ms']:.2f}x" if own and peer != "tenon" else ""
         print(
-            f"  {peer:8}{row['median_ms']:9.2f}{row['min_ms']:9.2f}{row['p90_ms']:9.2f}"
-            f"{row['load_s']:7.2f}s{row['peak_mb']:7.0f}MB{ratio:>12}"
+            f"  {peer:8}{number(row['median_ms'])}{number(row['min_ms'])}{number(row['p90_ms'])}"
+            f"{row['load_s']:7.2f}s{row['peak_mb']:7.0f}MB{row.get('max_difference', 0):12.1e}{ratio:>12}"
         )
     if own:
         print(f"  plan built in {own['build_s']} s")
@@ -325,6 +363,7 @@ def add_options(parser):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--streams", type=int, default=1, help="inferences side by side")
     parser.add_argument("--load", type=int, default=0, help="other processes that compute meanwhile")
+    parser.add_argument("--processor-time", action="store_true", help="what all threads of a process compute, in place of time that passes")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--block", type=float, default=0.4, help="seconds per peer and round")
     parser.add_argument("--python", default=ROOT / ".cache/bench/venv/bin/python")
@@ -346,7 +385,7 @@ def main():
     parser.add_argument("--model-folder", default=ROOT / ".cache/bench/models")
     add_options(parser)
     options = parser.parse_args()
-    check_peers(parser, options, PEERS + REDUCED)
+    check_peers(parser, options, PEERS + REDUCED + MODULES)
     side_by_side = f", {options.streams} side by side" if options.streams > 1 else ""
     print(
         f"The time of one inference, in milliseconds, fp32 (int8 where it says so), with {options.threads} threads{side_by_side}. Tenon and its peers run\n"

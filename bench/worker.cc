@@ -1,10 +1,12 @@
 // Measures Tenon on request: opens a plan, then answers each line "run SECONDS" on standard input
-// with a JSON list of milliseconds, one per run. bench/run.py keeps one such process per peer. Its
-// last argument is how many streams run side by side, each with a context and so many threads of
-// its own; or "graph": then a run is the replay of a CUDA graph, and its time the device's.
+// with a JSON list of milliseconds, one per run, and "processor SECONDS" with those that the
+// process's threads computed. bench/run.py keeps one such process per peer. Its last argument is
+// how many streams run side by side, each with a context and so many threads of its own; or
+// "graph": then a run is the replay of a CUDA graph, and its time the device's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tenon/session/session.h>
+#include <time.h>
 
 #include <chrono>
 #include <cstdio>
@@ -64,6 +66,13 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+// Milliseconds on a clock of the system.
+double milliseconds_on(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
 // Resident megabytes: "VmRSS:" now, "VmHWM:" the most so far. getrusage() would count what the
 // process was before it ran this program.
 double resident(std::string_view which) {
@@ -101,11 +110,11 @@ class Stream {
       times.push_back(milliseconds());
     return times;
   }
-  std::vector<double> measure(double seconds) {
+  std::vector<double> measure(clockid_t clock, double seconds) {
     return measure(seconds, [&] {
-      const auto begin = Clock::now();
+      const double begin = milliseconds_on(clock);
       once();
-      return milliseconds_since(begin);
+      return milliseconds_on(clock) - begin;
     });
   }
 
@@ -114,10 +123,12 @@ class Stream {
 };
 
 // All streams side by side.
-std::vector<double> measure(std::vector<std::unique_ptr<Stream>>& streams, double seconds) {
+std::vector<double> measure(std::vector<std::unique_ptr<Stream>>& streams, clockid_t clock,
+                            double seconds) {
   std::vector<std::future<std::vector<double>>> running;
   for (auto& stream : streams)
-    running.push_back(std::async(std::launch::async, [&] { return stream->measure(seconds); }));
+    running.push_back(
+        std::async(std::launch::async, [&] { return stream->measure(clock, seconds); }));
   std::vector<double> all;
   for (auto& times : running) {
     const std::vector<double> one = times.get();
@@ -153,10 +164,11 @@ void run(int argc, char** argv) {
              resident("VmHWM:") - before, (free_before - free_on_device()) / (1 << 20));
   std::fflush(stdout);
   double seconds = 0;
-  for (std::string command; std::cin >> command >> seconds && command == "run";) {
+  for (std::string command; std::cin >> command >> seconds;) {
+    const clockid_t clock = command == "run" ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
     const std::vector<double> times =
         replay ? Stream::measure(seconds, [&] { return replay->milliseconds(); })
-               : measure(streams, seconds);
+               : measure(streams, clock, seconds);
     fmt::print("[{:.4f}]\n", fmt::join(times, ", "));
     std::fflush(stdout);
   }
