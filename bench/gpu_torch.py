@@ -17,9 +17,9 @@ import warnings
 import numpy as np
 import onnx
 import torch
-import torchvision
+
 import networks
-from make_models import FROM_PICTURES, OPSET, PICTURE, settle
+from make_models import FROM_PICTURES, OPSET, settle
 
 # The reference's layout: convolutions in half precision are fastest with channels last.
 LAYOUTS = {"vit_b_16": torch.contiguous_format, "bert_base": torch.contiguous_format}
@@ -31,8 +31,7 @@ def network(name):
     torch.manual_seed(0)
     if name == "bert_base":
         return networks.BertOfTokens().eval().half().cuda()
-    make = FROM_PICTURES[name][0] if name in FROM_PICTURES else getattr(torchvision.models, name)
-    model = settle(make(), values_for(name, 4).shape)
+    model = settle(FROM_PICTURES[name][0](), *values_for(name, 4).shape)
     if name == "vit_b_16":  # its head is zeros
         torch.nn.init.normal_(model.heads.head.weight, std=0.02)
     return model.half().cuda()
@@ -43,7 +42,7 @@ def values_for(name, batch):
     generator = np.random.default_rng(batch)
     if name == "bert_base":
         return generator.integers(0, WORDS, (batch, TOKENS))
-    size = FROM_PICTURES[name][1] if name in FROM_PICTURES else PICTURE[2]
+    size = FROM_PICTURES[name][1]
     return generator.standard_normal((batch, 3, size, size), np.float32).astype(np.float16)
 
 

@@ -5,6 +5,7 @@
     python bench/run.py --load 1 --json bench/results/zen4/loaded.json
     python bench/operators.py --json bench/results/zen4/operators.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
+    python bench/gpu_operators.py --json bench/results/gpu_operators_h200.json
     python bench/table.py
 """
 
@@ -118,6 +119,17 @@ def gpu_table(rows):
     return "\n".join(lines)
 
 
+def gpu_operator_table(rows):
+    """Milliseconds of operators on a GPU, and of a copy of as many bytes."""
+    header = "| operator | type | Tenon | PyTorch (its time over Tenon's) | a copy (Tenon's time over it) | error | PyTorch's |"
+    lines = [header, re.sub("[^|]+", "---", header)]
+    for row in rows:
+        cells = [row["operator"], row["type"], f"{row['tenon']:.3g}", f"{row['torch']:.3g} ({row['torch'] / row['tenon']:.2f})",
+                 f"{row['copy']:.3g} ({row['tenon'] / row['copy']:.1f})", f"{row['error']:.1e}", f"{row['torch_error']:.1e}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def read(name):
     return json.loads((FOLDER / "results" / name).read_text())
 
@@ -202,6 +214,13 @@ the CUDA target is from the CPU target in float32 without TF32, too.
 A plan is built again with the timing cache of the first time.
 
 {gpu_table(read("gpu_h200.json"))}
+
+## Operators
+
+Plugins as models of one node, medians in ms of the replay of a CUDA graph, PyTorch 2.11 in the same run, called as it is where it cannot be
+captured. A copy moves as many bytes as the operator reads and writes. Errors are distances from PyTorch's result in float32, as a part of the range.
+
+{gpu_operator_table(read("gpu_operators_h200.json"))}
 """)
 
 

@@ -51,7 +51,8 @@ template <class Boxes, class Scores> struct NmsCall {
   }
 };
 
-/// One list: a block sorts the candidates, and each that is kept suppresses what comes after it.
+/// One list: a block sorts the candidates, and those of a tile that are kept suppress what comes
+/// after it.
 template <class Boxes, class Scores> struct SuppressList : NmsCall<Boxes, Scores> {
   __device__ void operator()(const kit::Team& team, int64_t list) const {
     const KeptLists& lists = this->lists;
@@ -74,20 +75,57 @@ template <class Boxes, class Scores> struct SuppressList : NmsCall<Boxes, Scores
           1, [&](int64_t) { lists.count(list) = considered < max_boxes ? considered : max_boxes; });
       return;
     }
+    constexpr int kTile = 64;
+    using Kept = decltype(this->box_of(0, ScoreKey{}));
+    __shared__ alignas(16) char memory[kTile * sizeof(Kept)];
+    __shared__ ScoreKey tile[kTile];
+    __shared__ unsigned long long suppressed[kTile], kept;  // a bit for each of the tile
+    Kept* const tile_boxes = reinterpret_cast<Kept*>(memory);
     int64_t found = 0;
-    for (int64_t i = 0; i < considered && found < max_boxes; ++i) {
-      const ScoreKey key = keys[i];
-      if (key.is_none()) continue;
-      const auto kept = this->box_of(list, key);
-      if (found + 1 < max_boxes)
-        team.each(considered - i - 1, [&](int64_t j) {
-          ScoreKey& other = keys[i + 1 + j];
-          if (!other.is_none() && suppresses(kept, this->box_of(list, other), rule.overlap))
-            other = ScoreKey::none();
+    for (int64_t first = 0; first < considered && found < max_boxes; first += kTile) {
+      const int size = considered - first < kTile ? static_cast<int>(considered - first) : kTile;
+      __syncthreads();  // keys are as the tile before left them, and its boxes are read
+      team.each(kTile, [&](int64_t i) {
+        const ScoreKey key = i < size ? keys[first + i] : ScoreKey::none();
+        tile[i] = key;
+        suppressed[i] = 0;
+        if (!key.is_none()) tile_boxes[i] = this->box_of(list, key);
+      });
+      __syncthreads();
+      team.each(kTile * kTile, [&](int64_t pair) {
+        const int i = static_cast<int>(pair) / kTile, k = static_cast<int>(pair) % kTile;
+        if (k > i && !tile[i].is_none() && !tile[k].is_none()
+            && suppresses(tile_boxes[i], tile_boxes[k], rule.overlap))
+          atomicOr(suppressed + i, 1ull << k);
+      });
+      __syncthreads();
+      team.each(1, [&](int64_t) {
+        unsigned long long gone = 0, stays = 0;
+        for (int i = 0; i < size && found + __popcll(stays) < max_boxes; ++i) {
+          if (tile[i].is_none() || (gone >> i & 1) != 0) continue;
+          stays |= 1ull << i;
+          gone |= suppressed[i];
+        }
+        kept = stays;
+      });
+      __syncthreads();
+      const unsigned long long stays = kept;
+      // They go to places that have been read.
+      team.each(kTile, [&](int64_t i) {
+        if ((stays >> i & 1) != 0) keys[found + __popcll(stays & ((1ull << i) - 1))] = tile[i];
+      });
+      found += __popcll(stays);
+      if (found < max_boxes)
+        team.each(considered - first - size, [&](int64_t j) {
+          ScoreKey& other = keys[first + size + j];
+          if (other.is_none()) return;
+          const Kept box = this->box_of(list, other);
+          for (unsigned long long rest = stays; rest != 0; rest &= rest - 1)
+            if (suppresses(tile_boxes[__ffsll(static_cast<long long>(rest)) - 1], box, rule.overlap)) {
+              other = ScoreKey::none();
+              return;
+            }
         });
-      __syncthreads();  // all have read what lies up to i
-      team.each(1, [&](int64_t) { keys[found] = key; });
-      ++found;
     }
     team.each(1, [&](int64_t) { lists.count(list) = found; });
   }
