@@ -3,7 +3,8 @@
 // - MYSELU 1 (a tutorial's): torch.nn.SiLU, with inputs and attributes of every kind that only show
 //   that they arrive;
 // - LReLU_TRT 1 (TensorRT), LeakyReluPlugin 1 (LitLeo): torch.nn.LeakyReLU;
-// - Prelu 1 (tiny-tensorrt): torch.nn.PReLU with the weights as an attribute.
+// - Prelu 1 (tiny-tensorrt): torch.nn.PReLU with the weights as an attribute;
+// - Clip_TRT, CustomGeluPluginDynamic 1 (TensorRT): torch.clamp, and GELU by tanh after a bias.
 #include <tenon/kernels/leaky.h>
 #include <tenon/kernels/wide_vectors.h>
 #include <tenon/plugin.h>
@@ -135,6 +136,83 @@ struct LeakyReluPlugin : LReluTrt {
                                      "float16, and the slope is an attribute.");
 };
 TENON_PLUGIN(LeakyReluPlugin);
+
+struct Clip {
+  float low, high;
+  TENON_HD float operator()(float x) const {
+    x = x < low ? low : x;
+    return x > high ? high : x;
+  }
+};
+struct ClipTrt {
+  float clipMin = 0, clipMax = 0;
+
+  using T = Types<float, Half, BFloat16, int8_t>;
+  static constexpr auto attributes = std::tuple{attribute("clipMin", &ClipTrt::clipMin).required(),
+                                                attribute("clipMax", &ClipTrt::clipMax).required()};
+  static constexpr Spec spec = unary("Clip_TRT", "min(max(x, clipMin), clipMax), as torch.clamp.",
+                                     "bfloat16 and int8. NaNs stay.");
+
+  void prepare() const {
+    if (!(clipMin <= clipMax))
+      throw std::invalid_argument("clipMin must not be above clipMax, found "
+                                  + std::to_string(clipMin) + " and " + std::to_string(clipMax));
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    apply(device, x.data, y.data, x.shape.volume(), Clip{clipMin, clipMax});
+  }
+};
+TENON_PLUGIN(ClipTrt);
+
+TENON_HD inline float gelu_by_tanh(float x) {
+  constexpr float kRoot = 0.7978845608028654f;  // of 2 / pi
+  return 0.5f * x * (1 + tanhf(kRoot * (x + 0.044715f * x * x * x)));
+}
+
+template <class E> struct BiasedGelu {
+  const E* x;
+  E* y;
+  const float* bias;
+  int64_t count;  // of the bias; none: 0
+
+  TENON_HD void operator()(int64_t i) const {
+    const float before = count > 0 ? bias[i % count] : 0.f;
+    y[i] = static_cast<E>(gelu_by_tanh(static_cast<float>(x[i]) + before));
+  }
+};
+
+struct CustomGelu {
+  int32_t type_id = 0;
+  std::vector<float> bias;
+
+  using T = Types<float, Half, BFloat16>;
+  static constexpr auto attributes =
+      std::tuple{attribute("type_id", &CustomGelu::type_id).says("has no effect: x has a type"),
+                 attribute("bias", &CustomGelu::bias)
+                     .says("is added before, an element for each of the last "
+                           "axis; none is 0")};
+  static constexpr Spec spec =
+      unary("CustomGeluPluginDynamic",
+            "torch.nn.functional.gelu of x + bias with approximate = \"tanh\".",
+            "Works out in float, and in bfloat16 as well.");
+
+  void check(std::span<const Shape> in) const {
+    const int64_t last = in[0].rank() > 0 ? in[0][in[0].rank() - 1] : 1;
+    if (!bias.empty() && static_cast<int64_t>(bias.size()) != last)
+      throw std::invalid_argument("bias must have " + std::to_string(last)
+                                  + " elements, as the last axis of x, found "
+                                  + std::to_string(bias.size()));
+  }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return bias.size() * sizeof(float);
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    const auto count = static_cast<int64_t>(bias.size());
+    const float* at = device.constants(bias.data(), count, static_cast<float*>(device.workspace));
+    device.parallel_for(x.shape.volume(), BiasedGelu<E>{x.data, y.data, at, count});
+  }
+};
+TENON_PLUGIN(CustomGelu);
 
 template <class E> struct ScaledByChannel {
   const E* x;

@@ -1,5 +1,6 @@
 """Writes cases.json: what PyTorch's activations give. Needs PyTorch."""
 import json
+import math
 import pathlib
 import sys
 
@@ -15,6 +16,11 @@ generator = torch.Generator().manual_seed(0)
 def eighths(*shape):
     # Multiples of 1/8 within 8, so that fp16 holds the inputs exactly, and all parts are met.
     return torch.randint(-64, 65, shape, generator=generator).float() / 8
+
+
+def gelu_by_tanh(x):
+    wide = x.double()
+    return (0.5 * wide * (1 + torch.tanh((2 / math.pi) ** 0.5 * (wide + 0.044715 * wide ** 3)))).float()
 
 
 INPUTS = {
@@ -38,7 +44,13 @@ for name, x in INPUTS.items():
     add("LReLU_TRT", {}, functional.relu(x))
     add("LeakyReluPlugin", {}, functional.leaky_relu(x, 0.1))
     add("Prelu", {"weights": [0.25], "nbWeight": 1}, functional.prelu(x, torch.tensor([0.25])))
+    whole = torch.tensor([-3.0, 3, 0, 100, -100]) if name == "one element" else x
+    case("Clip_TRT", name, {"clipMin": -2.0, "clipMax": 3.0}, {"x": whole.numpy()},
+         {"y": torch.clamp(whole, -2, 3).numpy()})
+    add("CustomGeluPluginDynamic", {"type_id": 0}, gelu_by_tanh(x))
     if x.dim() > 1:
+        bias = [(i % 7 - 3) / 4 for i in range(x.shape[-1])]
+        add("CustomGeluPluginDynamic", {"type_id": 1, "bias": bias}, gelu_by_tanh(x + torch.tensor(bias)))
         slopes = [(i % 5 - 2) / 4 for i in range(x.shape[1])]
         add("Prelu", {"weights": slopes}, functional.prelu(x, torch.tensor(slopes)))
 write(__file__)

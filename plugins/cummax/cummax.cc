@@ -1,4 +1,5 @@
-// cummax, cummin, cummaxmin 1 (MMCV): the largest or smallest element of x so far along an axis,
+// cummax, cummin, cummaxmin 1 (MMCV), TorchCumMaxMinPluginDynamic 1 (amirstan): the largest or
+// smallest element of x so far along an axis,
 // and its position. As torch.cummax and torch.cummin.
 #include <tenon/kernels/running_extremum.h>
 #include <tenon/plugin.h>
@@ -91,6 +92,7 @@ struct Cummaxmin : Cumulative {
   }
 };
 TENON_PLUGIN(Cummaxmin);
+TENON_PLUGIN_AS(Cummaxmin, "TorchCumMaxMinPluginDynamic");
 
 }  // namespace
 }  // namespace tenon::plugins::TENON_TARGET

@@ -33,8 +33,9 @@ def add(name, x, dim, attributes=None):
             outputs = {"values": numpy.asarray(values), "indices": numpy.asarray(indices).astype(numpy.int32)}
             case(plugin, f"{name}, {rule}", {**attributes, **ties}, {"x": x.numpy()}, outputs)
             if x.dim() == 1:
-                case("cummaxmin", f"{plugin}: {name}, {rule}", {**attributes, **ties, "cum_type": number},
-                     {"x": x.numpy()}, outputs)
+                for either in ("cummaxmin", "TorchCumMaxMinPluginDynamic"):
+                    case(either, f"{plugin}: {name}, {rule}", {**attributes, **ties, "cum_type": number},
+                         {"x": x.numpy()}, outputs)
 
         both("last", {}, *last(x, dim))
         if x.numel() > 0:

@@ -50,6 +50,37 @@ def add(name, batch, heads, channels, queries, points, shapes, seed, integer="in
             case("MultiscaleDeformableAttnPlugin_TRT", name, {}, inputs, {"output": y}, version=version)
 
 
+def of_query(name, batch, heads, channels, queries, points, groups, shapes, seed):
+    """What leads to locations and weights, as BEVFormer's module has it."""
+    random = numpy.random.RandomState(seed)
+    shapes = numpy.array(shapes, "int32").reshape(-1, 2)
+    sizes = [int(h * w) for h, w in shapes]
+    starts = numpy.cumsum([0] + sizes[:-1])
+
+    def draw(least, most, *shape):
+        return (random.randint(least, most, shape) / 16).astype("float32")
+
+    levels = len(sizes)
+    value = draw(-32, 33, batch, sum(sizes), heads, channels)
+    reference = draw(0, 17, batch, queries, 1, groups * 2)
+    offsets = draw(-32, 33, batch, queries, heads, levels * points * 2)
+    logits = draw(-32, 33, batch, queries, heads, levels * points)
+    places = reference.reshape(batch, queries, 1, 1, 1, groups, 2) + (
+        offsets.reshape(batch, queries, heads, levels, points // groups, groups, 2)
+        / shapes[:, ::-1].reshape(1, 1, 1, levels, 1, 1, 2))
+    weights = torch.from_numpy(logits).softmax(-1).reshape(batch, queries, heads, levels, points).numpy()
+    y = attention(value, shapes, starts, places.reshape(batch, queries, heads, levels, points, 2).astype("float32"),
+                  weights)
+    for plugin in ("MultiScaleDeformableAttnTRT", "MultiScaleDeformableAttnTRT2"):
+        case(plugin, name, {},
+             {"value": value, "value_spatial_shapes": shapes, "reference_points": reference,
+              "sampling_offsets": offsets, "attention_weights": logits}, {"output": y}, tolerance=(1e-5, 4e-3))
+
+
+of_query("two levels", 2, 2, 3, 3, 4, 1, [(3, 5), (2, 2)], 20)
+of_query("groups of points", 1, 2, 4, 3, 8, 4, [(4, 4)], 21)
+of_query("one of each", 1, 1, 1, 1, 1, 1, [(1, 1)], 22)
+of_query("no queries", 1, 2, 3, 0, 2, 1, [(2, 2)], 23)
 add("two levels", 2, 2, 3, 3, 2, [(3, 5), (2, 2)], 1)
 add("one element", 1, 1, 1, 1, 1, [(1, 1)], 2)
 add("long indices", 1, 2, 4, 2, 2, [(2, 3), (1, 2)], 3, "int64")

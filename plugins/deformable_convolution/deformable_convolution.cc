@@ -1,4 +1,5 @@
-// Deformable convolution under the names of MMCV, NVIDIA, amirstan and tensorRT_Pro. Version 1
+// Deformable convolution under the names of MMCV, NVIDIA, amirstan, BEVFormer_tensorrt and
+// tensorRT_Pro. Version 1
 // moves the taps of a kernel; version 2 ("modulated") weighs them too. Stride, padding and dilation
 // are (rows, columns).
 #include <tenon/kernels/deformable_convolution.h>
@@ -200,6 +201,9 @@ struct ModulatedDeformConv2d : DeformableConvolution<2, 3> {
   }
 };
 TENON_PLUGIN(ModulatedDeformConv2d);
+// BEVFormer_tensorrt's names; both layouts are one here.
+TENON_PLUGIN_AS(ModulatedDeformConv2d, "ModulatedDeformableConv2dTRT");
+TENON_PLUGIN_AS(ModulatedDeformConv2d, "ModulatedDeformableConv2dTRT2");
 
 // With the attributes of NVIDIA's and amirstan's plugins.
 struct GroupedModulatedDeformConv : ModulatedDeformConv2d {

@@ -20,6 +20,8 @@ NAMES = {  # name, version: attribute names of groups and offset groups, has a m
     ("ModulatedDeformableConvPluginDynamic", "1"): ("group", "deformable_group", True),
 }
 
+ALIASES = ("ModulatedDeformableConv2dTRT", "ModulatedDeformableConv2dTRT2")  # of MMCVModulatedDeformConv2d
+
 
 def add(key, name, x_shape, maps, kernel, seed, stride=(1, 1), padding=(0, 0), dilation=(1, 1),
         groups=1, offset_groups=1, bias=False, attributes=None, reach=32):
@@ -45,8 +47,9 @@ def add(key, name, x_shape, maps, kernel, seed, stride=(1, 1), padding=(0, 0), d
                       group_name: groups, offset_group_name: offset_groups}
     inputs = {"input": x, "offset": offset, "mask": mask, "weight": weight, "bias": b}
     # fp16 rounds places of elements to 1/16 and less, but not the sums of products.
-    case(key[0], name, attributes, {k: v for k, v in inputs.items() if v is not None},
-         {"output": y.numpy()}, version=key[1])
+    for plugin in (key[0], *(ALIASES if key[0] == "MMCVModulatedDeformConv2d" else ())):
+        case(plugin, name, attributes, {k: v for k, v in inputs.items() if v is not None},
+             {"output": y.numpy()}, version=key[1])
 
 
 for number, (key, names) in enumerate(NAMES.items()):

@@ -1,4 +1,5 @@
-// GridPriorsTRT 1: anchors around every point of a grid.
+// GridPriorsTRT 1 (MMDeploy), GridAnchorDynamicPluginDynamic 1 (amirstan): anchors around every
+// point of a grid.
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -54,5 +55,45 @@ struct GridPriors {
   }
 };
 TENON_PLUGIN(GridPriors);
+
+struct GridAnchors {
+  int32_t stride = 0;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{attribute("stride", &GridAnchors::stride)
+                                                    .required()
+                                                    .says("from row to row and column to column")};
+  static constexpr Spec spec{
+      .name = "GridAnchorDynamicPluginDynamic",
+      .inputs = {{"feature", kAny}, {"base_anchors", kT}},
+      .outputs = {{"anchors", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "As GridPriorsTRT, with one stride, for the points of a feature map (N, C, H, W), whose "
+          "elements have no meaning.",
+      .differs = "float16."};
+
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 4 || in[1].size() != 2)
+      throw std::invalid_argument(
+          "expected a feature map of 4 dimensions and base_anchors of 2, found "
+          + std::to_string(in[0].size()) + " and " + std::to_string(in[1].size()));
+    out[0] = {in[0][2] * in[0][3] * in[1][0], 4};
+  }
+  void check(std::span<const Shape> in) const {
+    if (in[1][1] != 4)
+      throw std::invalid_argument("base_anchors must have shape (A, 4), found (A, "
+                                  + std::to_string(in[1][1]) + ")");
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const void> feature, Tensor<const E> anchors,
+           Tensor<E> out) const {
+    const auto step = static_cast<float>(stride);
+    device.parallel_for(
+        out.shape.volume(),
+        ShiftedAnchor<E>{anchors.data, out.data, anchors.shape[0], feature.shape[3], step, step});
+  }
+};
+TENON_PLUGIN(GridAnchors);
 
 }  // namespace tenon::plugins::TENON_TARGET

@@ -18,6 +18,10 @@ def add(name, anchors, height, width, stride_h=None, stride_w=None):
     case("GridPriorsTRT", name, attributes,
          {"base_anchors": base, "height": numpy.zeros(height), "width": numpy.zeros(width)},
          {"priors": priors}, any_type=("height", "width"))
+    if stride_h == stride_w:
+        case("GridAnchorDynamicPluginDynamic", name, {"stride": stride_h or 1},
+             {"feature": numpy.zeros((2, 3, height, width)), "base_anchors": base}, {"anchors": priors},
+             any_type=("feature",))
 
 
 add("two strides", 3, 2, 5, 8, 4)

@@ -26,6 +26,14 @@ def add(name, x_shape, extents, seed, interpolation=0, padding=0, align_corners=
         attributes = {"interpolation_mode": interpolation, "padding_mode": padding,
                       "align_corners": align_corners}
     case("grid_sampler", name, attributes, {"input": x, "grid": grid}, {"output": y.numpy()})
+    # The same grid with coordinates in planes, ten times as large: eighths, which fp16 holds, none halfway between
+    # two pixels.
+    grid = numpy.round(grid * 20) / 2 + 0.125
+    y = torch.nn.functional.grid_sample(torch.from_numpy(x), torch.from_numpy(grid / 10), INTERPOLATIONS[interpolation],
+                                        PADDINGS[padding], bool(align_corners))
+    for suffix in ("", "2"):
+        case(f"GridSampler{len(extents)}DTRT{suffix}", name, attributes,
+             {"input": x, "grid": numpy.ascontiguousarray(numpy.moveaxis(grid, -1, 1))}, {"output": y.numpy()})
 
 
 kinds = itertools.product(range(3), range(3), range(2))

@@ -1,7 +1,8 @@
 // Group normalisation: the channels of x (N, C, ...) in num_groups groups, each of which has mean 0
 // and variance 1, then a scale and a bias per channel. As torch.nn.functional.group_norm.
 //
-// - GroupNormalizationPlugin 1 (TensorRT) and GroupNormPluginDynamic 1 (amirstan_plugin).
+// - GroupNormalizationPlugin 1 (TensorRT) and GroupNormPluginDynamic 1 (amirstan_plugin);
+// - GroupNorm 1 (TensorRT 8.5, for Stable Diffusion): 32 groups, and x * sigmoid(x) behind it.
 #include <tenon/kernels/normalization.h>
 #include <tenon/plugin.h>
 
@@ -62,6 +63,45 @@ struct GroupNormPluginDynamic : GroupNormalization {
   static constexpr Spec spec = renamed(GroupNormalizationPlugin::spec, "GroupNormPluginDynamic");
 };
 TENON_PLUGIN(GroupNormPluginDynamic);
+
+template <class E> struct Swish {
+  E* y;
+  TENON_HD void operator()(int64_t i) const {
+    const auto x = static_cast<float>(y[i]);
+    y[i] = static_cast<E>(x / (1 + expf(-x)));
+  }
+};
+
+struct GroupNorm : GroupNormalization {
+  bool has_swish = false;
+
+  GroupNorm() { num_groups = 32; }
+  static constexpr auto attributes = std::tuple{
+      attribute("epsilon", &GroupNorm::eps),
+      attribute("bSwish", &GroupNorm::has_swish).says("1: x * sigmoid(x) of the result")};
+  static constexpr Spec spec{
+      .name = "GroupNorm",
+      .inputs = {{"x", kT}, {"gamma", kFloat}, {"beta", kFloat}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "32 groups of channels of (N, C, ...) with mean 0 and variance 1, as "
+          "torch.nn.functional.group_norm, and with bSwish x * sigmoid(x) behind it.",
+      .differs =
+          "Any number of channels that 32 divides. Sums are exact for large means. float32."};
+
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const float> gamma,
+           Tensor<const float> beta, Tensor<E> y) const {
+    int64_t inner = 1;
+    for (int axis = 2; axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
+    kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, gamma.data, beta.data,
+                       {x.shape[0] * num_groups, x.shape[1] / num_groups, inner, num_groups},
+                       {.epsilon = eps});
+    if (has_swish) device.parallel_for(y.shape.volume(), Swish<E>{y.data});
+  }
+};
+TENON_PLUGIN(GroupNorm);
 
 }  // namespace
 }  // namespace tenon::plugins::TENON_TARGET

@@ -42,15 +42,20 @@ def add(name, seed, rois, extents, strides, size=(2, 3), mode="avg", ratio=2, fa
             y = torchvision.ops.roi_align(torch.from_numpy(x), corners.float(), size, scale, ratio,
                                           bool(aligned)).numpy()[0]
         results.append(y[None])
+    y = numpy.concatenate(results).astype("float32")
+    tensors = {"rois": rois, **{f"feat{i}": m for i, m in enumerate(maps)}}, {"roi_feats": y}
+    levels = {"featmap_strides": [float(s) for s in strides]}
     plugin = "MMCVMultiLevelRotatedRoiAlign" if turned else "MMCVMultiLevelRoiAlign"
     if attributes is None:
         attributes = {"output_height": size[0], "output_width": size[1], "sampling_ratio": ratio,
                       "roi_scale_factor": factor, "finest_scale": finest, "aligned": aligned,
                       **({"clockwise": int(clockwise)} if turned else
                          {"pool_mode": 1 if mode == "avg" else 0})}
-    case(plugin, name, {"featmap_strides": [float(s) for s in strides], **attributes},
-         {"rois": rois, **{f"feat{i}": m for i, m in enumerate(maps)}},
-         {"roi_feats": numpy.concatenate(results).astype("float32")})
+    case(plugin, name, {**levels, **attributes}, *tensors)
+    if not turned and mode == "avg" and size[0] == size[1]:
+        case("RoiExtractorPluginDynamic", name,
+             {**levels, "out_size": size[0], "sample_num": ratio, "roi_scale_factor": factor, "finest_scale": finest,
+              "aligned": aligned}, *tensors)
 
 
 EXTENTS, STRIDES = [(10, 12), (5, 6), (3, 3)], [2, 4, 8]

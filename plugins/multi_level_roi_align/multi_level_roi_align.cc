@@ -1,6 +1,7 @@
-// Regions that are each read from the feature map that suits their size: MMCVMultiLevelRoiAlign
-// and, with rotated regions, MMCVMultiLevelRotatedRoiAlign.
+// Regions that are each read from the feature map that suits their size: MMCVMultiLevelRoiAlign,
+// amirstan's RoiExtractorPluginDynamic and, with rotated regions, MMCVMultiLevelRotatedRoiAlign.
 #include <tenon/kernels/roi_align.h>
+#include <tenon/kernels/roi_levels.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -10,26 +11,10 @@ using namespace tenon::kernels;  // NOLINT
 
 namespace {
 
-struct Levels {
-  float stride[kMaxMaps] = {};  // elements of the image for one of a map
-  int64_t count = 0;
-  float finest = 56;
-  float factor = -1;  // regions grow by; if positive
-  bool aligned = false;
-
-  // mmdet's map_roi_levels; regions without an area are of the first level.
-  TENON_HD int64_t of(float width, float height) const {
-    const float level = floorf(log2f(sqrtf(width * height) / finest + 1e-6f));
-    const auto last = static_cast<float>(count - 1);
-    return level > 0 ? static_cast<int64_t>(level < last ? level : last) : 0;
-  }
-  TENON_HD float grown(float size) const { return factor > 0 ? size * factor : size; }
-};
-
 // Rows of image, x1, y1, x2, y2.
 template <class E> struct UprightRegions {
   const E* rois;
-  Levels levels;
+  RoiLevels levels;
 
   TENON_HD Region operator()(int64_t i) const {
     float roi[5];
@@ -53,7 +38,7 @@ template <class E> struct UprightRegions {
 // Rows of image, centre x and y, width, height, angle in radians.
 template <class E> struct RotatedRegions {
   const E* rois;
-  Levels levels;
+  RoiLevels levels;
   bool clockwise;
 
   TENON_HD Region operator()(int64_t i) const {
@@ -125,8 +110,8 @@ template <int row> struct MultiLevel {
   }
 
  protected:
-  Levels levels() const {
-    Levels all;
+  RoiLevels levels() const {
+    RoiLevels all;
     for (const float stride : featmap_strides) all.stride[all.count++] = stride;
     all.finest = static_cast<float>(finest_scale);
     all.factor = roi_scale_factor;
@@ -180,6 +165,35 @@ struct MultiLevelRoiAlign : MultiLevel<5> {
   }
 };
 TENON_PLUGIN(MultiLevelRoiAlign);
+
+struct RoiExtractor : MultiLevel<5> {
+  int32_t out_size = 7;
+
+  static constexpr auto attributes = std::tuple{
+      attribute("out_size", &RoiExtractor::out_size).says("height and width of the result"),
+      attribute("sample_num", &RoiExtractor::sampling_ratio)
+          .says("samples per bin and axis; 0: as many as elements it covers"),
+      attribute("featmap_strides", &RoiExtractor::featmap_strides).required(),
+      attribute("roi_scale_factor", &RoiExtractor::roi_scale_factor),
+      attribute("finest_scale", &RoiExtractor::finest_scale),
+      attribute("aligned", &RoiExtractor::aligned),
+  };
+  static constexpr Spec spec{.name = "RoiExtractorPluginDynamic",
+                             .inputs = MultiLevelRoiAlign::spec.inputs,
+                             .outputs = MultiLevelRoiAlign::spec.outputs,
+                             .protocol = Protocol::kV2,
+                             .text = MultiLevelRoiAlign::spec.text,
+                             .differs =
+                                 "Sizes of regions are as mmdet has them, without the pixel that "
+                                 "older versions add. float16."};
+
+  void prepare() { output_height = output_width = out_size; }
+  template <class E>
+  void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
+    pool<E>(device, UprightRegions<E>{rois.data, levels()}, RoiPooling::kAverage, maps, y);
+  }
+};
+TENON_PLUGIN(RoiExtractor);
 
 struct MultiLevelRotatedRoiAlign : MultiLevel<6> {
   bool clockwise = false;

@@ -41,6 +41,7 @@ for name, shape, factor in [("nearest, twice", (2, 3, 4, 5), 2.0), ("nearest, th
     y = torch.nn.functional.interpolate(x, scale_factor=factor, mode="nearest")
     case("UpSamplePlugin_TRT", name, {} if factor == 2 else {"scale": factor}, {"x": x.numpy()},
          {"y": y.numpy()}, version="01", namespace="_TRT")
+    case("ResizeNearest_TRT", name, {"scale": factor}, {"x": x.numpy()}, {"y": y.numpy()})
 bytes_of = numpy.arange(-6, 6, dtype="int8").reshape(1, 2, 2, 3)
 case("UpSamplePlugin_TRT", "nearest, int8", {}, {"x": bytes_of},
      {"y": bytes_of.repeat(2, 2).repeat(2, 3)}, version="01", namespace="_TRT")

@@ -1,6 +1,6 @@
 // Interpolation of x (N, C, H, W) by a factor, as torch.nn.functional.interpolate:
 // - UpsamplePlugin 1 (a tutorial's): mode "bilinear", by a whole factor;
-// - UpSamplePlugin_TRT 01 in _TRT (tiny-tensorrt): mode "nearest".
+// - UpSamplePlugin_TRT 01 in _TRT (tiny-tensorrt), ResizeNearest_TRT 1 (TensorRT): mode "nearest".
 #include <tenon/kernels/scale_factor.h>
 #include <tenon/plugin.h>
 
@@ -131,6 +131,18 @@ struct UpsampleNearest {
   kernels::ScaleFactor factor() const { return kernels::ScaleFactor::of(scale, "scale"); }
 };
 TENON_PLUGIN(UpsampleNearest);
+
+struct ResizeNearest : UpsampleNearest {
+  static constexpr auto attributes =
+      std::tuple{attribute("scale", &ResizeNearest::scale).required().says("of height and width")};
+  static constexpr Spec spec{.name = "ResizeNearest_TRT",
+                             .inputs = UpsampleNearest::spec.inputs,
+                             .outputs = UpsampleNearest::spec.outputs,
+                             .protocol = Protocol::kV2,
+                             .text = UpsampleNearest::spec.text,
+                             .differs = "float16 and int8."};
+};
+TENON_PLUGIN(ResizeNearest);
 
 }  // namespace
 }  // namespace tenon::plugins::TENON_TARGET
