@@ -1,0 +1,104 @@
+// Normalize_TRT 1: rows brought to length 1, as SSD and ParseNet have it.
+#include <tenon/kernels/shape_text.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+
+namespace {
+
+// What is normalised: (N, C, plane), a factor for all channels or for each.
+template <class E> struct Normalized {
+  const E* x;
+  E* y;
+  const float* weights;
+  int64_t channels, plane, weight_count;
+  float epsilon;
+
+  TENON_HD float square(int64_t i) const {
+    return static_cast<float>(x[i]) * static_cast<float>(x[i]);
+  }
+  TENON_HD float factor(float squares) const { return 1 / sqrtf(squares + epsilon); }
+  TENON_HD void put(int64_t i, float factor) const {
+    const float weight = weights[weight_count == 1 ? 0 : i / plane % channels];
+    y[i] = static_cast<E>(static_cast<float>(x[i]) * factor * weight);
+  }
+};
+
+template <class E> struct NormalizeImage : Normalized<E> {
+  TENON_DEVICE void operator()(const Team& team, int64_t image) const {
+    const int64_t size = this->channels * this->plane, first = image * size;
+    const float factor =
+        this->factor(team.sum(size, [&](int64_t i) { return Normalized<E>::square(first + i); }));
+    team.each(size, [&](int64_t i) { Normalized<E>::put(first + i, factor); });
+  }
+};
+
+template <class E> struct NormalizePixel : Normalized<E> {
+  TENON_HD void operator()(int64_t pixel) const {
+    const int64_t plane = this->plane;
+    const int64_t first = pixel / plane * this->channels * plane + pixel % plane;
+    const int64_t end = first + this->channels * plane;
+    float squares = 0;
+    for (int64_t i = first; i < end; i += plane) squares += this->square(i);
+    const float factor = this->factor(squares);
+    for (int64_t i = first; i < end; i += plane) this->put(i, factor);
+  }
+};
+
+struct L2Normalization {
+  std::vector<float> weights;
+  bool across_spatial = false, channel_shared = false;
+  float epsilon = 1e-10f;
+  int32_t weight_count = 0;
+
+  using T = Types<float, Half, BFloat16>;
+  static constexpr auto attributes = std::tuple{
+      attribute("weights", &L2Normalization::weights)
+          .required()
+          .says("factors: one, or one for each channel"),
+      attribute("acrossSpatial", &L2Normalization::across_spatial)
+          .says("1: an image is one row; 0: each of its pixels is"),
+      attribute("channelShared", &L2Normalization::channel_shared).says("1: there is one weight"),
+      attribute("eps", &L2Normalization::epsilon).says("is added to the sum of squares"),
+      attribute("nbWeights", &L2Normalization::weight_count).says("has no effect")};
+  static constexpr Spec spec{
+      .name = "Normalize_TRT",
+      .inputs = {{"x", kT}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "x / sqrt(sum of squares + eps) * weight for x (N, C, H, W), where the sum is over the "
+          "channels of a pixel, or over an image.",
+      .differs = "Images do not mix, and eps is added in both cases. float16 and bfloat16."};
+
+  void check(std::span<const Shape> in) const {
+    if (in[0].rank() != 4)
+      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
+                                  + kernels::text_of(in[0]));
+    const auto found = static_cast<int64_t>(weights.size());
+    const int64_t expected = channel_shared ? 1 : in[0][1];
+    if (found != expected)
+      throw std::invalid_argument("expected " + std::to_string(expected) + " weights, found "
+                                  + std::to_string(found));
+  }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return weights.size() * sizeof(float);
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    const auto count = static_cast<int64_t>(weights.size());
+    const float* at =
+        device.constants(weights.data(), count, static_cast<float*>(device.workspace));
+    const int64_t plane = x.shape[2] * x.shape[3];
+    const Normalized<E> all{x.data, y.data, at, x.shape[1], plane, count, epsilon};
+    if (across_spatial)
+      device.parallel_rows(x.shape[0], NormalizeImage<E>{all});
+    else
+      device.parallel_for(x.shape[0] * plane, NormalizePixel<E>{all});
+  }
+};
+TENON_PLUGIN(L2Normalization);
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET

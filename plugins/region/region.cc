@@ -1,0 +1,79 @@
+// Region_TRT 1: the last layer of YOLOv2, darknet's region.
+#include <tenon/kernels/shape_text.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+
+namespace {
+
+// Channels of a box: where it is and how large, whether there is one, and a score for each class.
+// One box of one pixel.
+template <class E> struct RegionBox {
+  const E* x;
+  E* y;
+  int64_t plane, coordinates, classes;
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t at = i / plane * (coordinates + 1 + classes) * plane + i % plane;
+    const auto read = [&](int64_t channel) { return static_cast<float>(x[at + channel * plane]); };
+    const auto write = [&](int64_t channel, float value) {
+      y[at + channel * plane] = static_cast<E>(value);
+    };
+    for (int64_t c = 0; c < coordinates; ++c) write(c, c < 2 ? sigmoid(read(c)) : read(c));
+    write(coordinates, sigmoid(read(coordinates)));
+    const int64_t first = coordinates + 1, end = first + classes;
+    float largest = -HUGE_VALF, sum = 0;
+    for (int64_t c = first; c < end; ++c) largest = read(c) > largest ? read(c) : largest;
+    for (int64_t c = first; c < end; ++c) sum += expf(read(c) - largest);
+    for (int64_t c = first; c < end; ++c) write(c, expf(read(c) - largest) / sum);
+  }
+
+ private:
+  TENON_HD static float sigmoid(float v) { return 1 / (1 + expf(-v)); }
+};
+
+struct Region {
+  int32_t boxes = 5, coordinates = 4, classes = 80;
+
+  using T = Types<float, Half, BFloat16>;
+  static constexpr auto attributes =
+      std::tuple{attribute("num", &Region::boxes).says("boxes of a pixel"),
+                 attribute("coords", &Region::coordinates).says("numbers of a box"),
+                 attribute("classes", &Region::classes)};
+  static constexpr Spec spec{
+      .name = "Region_TRT",
+      .inputs = {{"x", kT}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "The head of YOLOv2, (N, num * (coords + 1 + classes), H, W): of each box the sigmoid of "
+          "its place (two channels) and of its objectness, and the softmax of its classes. Width "
+          "and height stay.",
+      .differs =
+          "Attributes are read one by one, and boxes may have other than 4 coordinates. float16 "
+          "and bfloat16. There is no tree of classes."};
+
+  void check(std::span<const Shape> in) const {
+    const int64_t numbers = int64_t{coordinates} + 1 + classes;
+    if (boxes < 1 || coordinates < 2 || classes < 1)
+      throw std::invalid_argument(
+          "expected num and classes of at least 1 and coords of at least 2, found "
+          + std::to_string(boxes) + ", " + std::to_string(classes) + " and "
+          + std::to_string(coordinates));
+    if (in[0].rank() != 4 || in[0][1] != boxes * numbers)
+      throw std::invalid_argument("x must be (N, " + std::to_string(boxes * numbers)
+                                  + ", H, W), that is num * (coords + 1 + classes) channels, found "
+                                  + kernels::text_of(in[0]));
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    const int64_t plane = x.shape[2] * x.shape[3];
+    device.parallel_for(x.shape[0] * boxes * plane,
+                        RegionBox<E>{x.data, y.data, plane, coordinates, classes});
+  }
+};
+TENON_PLUGIN(Region);
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET
