@@ -1,0 +1,118 @@
+// CARAFE ("Content-Aware ReAssembly of FEatures", Wang et al. 2019): amirstan's
+// CarafeFeatureReassemblePluginDynamic, MMCV's MMCVCARAFE and MMCVCARAFENaive 1.
+#include <tenon/kernels/shape_text.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+using kernels::text_of;
+
+namespace {
+
+// One element of the result: a window of the features, weighed by the mask of its place.
+template <class E> struct ReassembledElement {
+  const E *features, *masks;
+  E* y;
+  int64_t channels, in_height, in_width, height, width, kernel, groups, scale;
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t column = i % width, row = i / width % height;
+    const int64_t channel = i / (width * height) % channels,
+                  image = i / (width * height * channels);
+    const int64_t group = channel / (channels / groups), taps = kernel * kernel;
+    const E* plane = features + (image * channels + channel) * in_height * in_width;
+    const E* mask = masks + ((image * groups + group) * taps * height + row) * width + column;
+    const int64_t top = row / scale - (kernel - 1) / 2, left = column / scale - (kernel - 1) / 2;
+    float sum = 0;
+    for (int64_t k = 0; k < taps; ++k) {
+      const int64_t r = top + k / kernel, c = left + k % kernel;
+      if (r < 0 || r >= in_height || c < 0 || c >= in_width) continue;
+      sum += static_cast<float>(plane[r * in_width + c])
+             * static_cast<float>(mask[k * height * width]);
+    }
+    y[i] = static_cast<E>(sum);
+  }
+};
+
+struct Carafe {
+  int32_t kernel = 1, groups = 1;
+  float scale = 1;  // MMCV exports a float
+
+  using T = Types<float, Half, BFloat16>;
+
+  void prepare() const {
+    if (kernel < 1 || kernel % 2 == 0 || kernel > 1023)
+      throw std::invalid_argument("the kernel must be odd, and 1 to 1023, found "
+                                  + std::to_string(kernel));
+    if (groups < 1)
+      throw std::invalid_argument("there must be at least one group, found "
+                                  + std::to_string(groups));
+    if (!(scale >= 1 && scale <= 1024) || scale != std::floor(scale))
+      throw std::invalid_argument("scale_factor must be a whole number from 1 to 1024, found "
+                                  + std::to_string(scale));
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 4 || in[1].size() != 4)
+      throw std::invalid_argument("features and masks must have 4 dimensions, found "
+                                  + std::to_string(in[0].size()) + " and "
+                                  + std::to_string(in[1].size()));
+    const auto factor = static_cast<int64_t>(scale);
+    out[0] = {in[0][0], in[0][1], in[0][2] * factor, in[0][3] * factor};
+  }
+  void check(std::span<const Shape> in) const {
+    const auto factor = static_cast<int64_t>(scale);
+    if (in[0][1] % groups != 0)
+      throw std::invalid_argument(std::to_string(groups) + " groups do not divide "
+                                  + std::to_string(in[0][1]) + " channels");
+    const int64_t expected[] = {in[0][0], int64_t{groups} * kernel * kernel, in[0][2] * factor,
+                                in[0][3] * factor};
+    if (!std::equal(expected, expected + 4, in[1].d)) {
+      Shape wanted;
+      wanted.nbDims = 4;
+      std::copy(expected, expected + 4, wanted.d);
+      throw std::invalid_argument("masks must be " + text_of(wanted) + ", found " + text_of(in[1]));
+    }
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const E> masks, Tensor<E> y) const {
+    device.parallel_for(
+        y.shape.volume(),
+        ReassembledElement<E>{x.data, masks.data, y.data, x.shape[1], x.shape[2], x.shape[3],
+                              y.shape[2], y.shape[3], kernel, groups, static_cast<int64_t>(scale)});
+  }
+};
+
+constexpr Spec carafe_spec(const char* name) {
+  return {.name = name,
+          .inputs = {{"features", kT}, {"masks", kT}},
+          .outputs = {{"output", kT}},
+          .protocol = Protocol::kV2,
+          .text =
+              "mmcv.ops.carafe: each place of the result is the sum of a window of the features "
+              "(N, C, H, W), weighed by the mask of that place and of its group of channels (N, "
+              "groups * kernel^2, H * scale, W * scale).",
+          .differs = "float16 and bfloat16."};
+}
+
+struct AmirstanCarafe : Carafe {
+  static constexpr auto attributes = std::tuple{
+      attribute("scale_factor", &AmirstanCarafe::scale),
+      attribute("up_kernel", &AmirstanCarafe::kernel).says("elements of a window's side"),
+      attribute("up_group", &AmirstanCarafe::groups).says("groups of channels")};
+  static constexpr Spec spec = carafe_spec("CarafeFeatureReassemblePluginDynamic");
+};
+TENON_PLUGIN(AmirstanCarafe);
+
+struct MmcvCarafe : Carafe {
+  static constexpr auto attributes = std::tuple{
+      attribute("kernel_size", &MmcvCarafe::kernel).required().says("elements of a window's side"),
+      attribute("group_size", &MmcvCarafe::groups).required().says("groups of channels"),
+      attribute("scale_factor", &MmcvCarafe::scale).required()};
+  static constexpr Spec spec = carafe_spec("MMCVCARAFE");
+};
+TENON_PLUGIN(MmcvCarafe);
+TENON_PLUGIN_AS(MmcvCarafe, "MMCVCARAFENaive");
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET

@@ -1,0 +1,139 @@
+// Delta2BBoxPluginDynamic 1 (amirstan): mmdet's delta2bbox, with rows for later plugins that want
+// many.
+#include <tenon/kernels/shape_text.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+using kernels::text_of;
+
+namespace {
+
+struct DeltaScale {
+  float mean[4], deviation[4];
+};
+
+// One box of one class; those behind the last are 0.
+template <class E> struct DecodedBox {
+  const E *deltas, *anchors;
+  const int32_t* range;  // height and width, or null
+  E* boxes;
+  DeltaScale scale;
+  int64_t count, rows, classes;
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t kind = i % classes, row = i / classes % rows, image = i / (classes * rows);
+    E* to = boxes + i * 4;
+    if (row >= count) {
+      for (int k = 0; k < 4; ++k) to[k] = static_cast<E>(0.f);
+      return;
+    }
+    float d[4], a[4];
+    for (int k = 0; k < 4; ++k) {
+      d[k] = static_cast<float>(deltas[((image * count + row) * classes + kind) * 4 + k])
+                 * scale.deviation[k]
+             + scale.mean[k];
+      a[k] = static_cast<float>(anchors[row * 4 + k]);
+    }
+    constexpr float kMax = 4.135166556742356f;  // the logarithm of 1000 / 16
+    const float width = a[2] - a[0], height = a[3] - a[1];
+    const float x = (a[0] + a[2]) / 2 + width * d[0], y = (a[1] + a[3]) / 2 + height * d[1];
+    const float right = width * expf(fminf(fmaxf(d[2], -kMax), kMax)) / 2;
+    const float down = height * expf(fminf(fmaxf(d[3], -kMax), kMax)) / 2;
+    const float corners[] = {x - right, y - down, x + right, y + down};
+    for (int k = 0; k < 4; ++k) {
+      float at = corners[k];
+      if (range != nullptr)
+        at = fmaxf(0.f, fminf(at, static_cast<float>(range[k % 2 == 0 ? 1 : 0] - 1)));
+      to[k] = static_cast<E>(at);
+    }
+  }
+};
+
+template <class E> struct PaddedScore {
+  const E* scores;
+  E* to;
+  int64_t count, rows, classes;
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t row = i / classes % rows, image = i / (classes * rows);
+    to[i] =
+        row < count ? scores[(image * count + row) * classes + i % classes] : static_cast<E>(0.f);
+  }
+};
+
+struct Delta2BBox {
+  int32_t min_rows = 1000;
+  std::vector<float> means = {0, 0, 0, 0}, deviations = {1, 1, 1, 1};
+
+  using T = Types<float, Half, BFloat16>;
+  static constexpr auto attributes =
+      std::tuple{attribute("min_num_bbox", &Delta2BBox::min_rows)
+                     .says("rows of the results, if boxes are fewer"),
+                 attribute("target_means", &Delta2BBox::means),
+                 attribute("target_stds", &Delta2BBox::deviations)};
+  static constexpr Spec spec{
+      .name = "Delta2BBoxPluginDynamic",
+      .inputs = {{"scores", kT},
+                 {"deltas", kT},
+                 {"anchors", kT},
+                 {"clip_range", kInt32, kOptional}},
+      .outputs = {{"padded_scores", kT}, {"boxes", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "mmdet's delta2bbox: anchors (B, 4) moved by deltas (N, B, K * 4), clipped to a height "
+          "and width. Scores (N, B, C) and boxes have max(B, min_num_bbox) rows; those that are "
+          "left are 0.",
+      .differs =
+          "Deltas of sizes are clamped as mmdet does; there the clamped ones are not used. Every "
+          "image of a batch is padded. float16 and bfloat16."};
+
+  void prepare() const {
+    if (means.size() != 4 || deviations.size() != 4)
+      throw std::invalid_argument("target_means and target_stds must have 4 elements, found "
+                                  + std::to_string(means.size()) + " and "
+                                  + std::to_string(deviations.size()));
+    if (min_rows < 0)
+      throw std::invalid_argument("min_num_bbox must be 0 or more, found "
+                                  + std::to_string(min_rows));
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 3 || in[1].size() != 3)
+      throw std::invalid_argument("scores and deltas must have 3 dimensions, found "
+                                  + std::to_string(in[0].size()) + " and "
+                                  + std::to_string(in[1].size()));
+    const Extent rows = max(in[0][1], Extent(min_rows));
+    out[0] = {in[0][0], rows, in[0][2]};
+    out[1] = {in[0][0], rows, in[1][2]};
+  }
+  void check(std::span<const Shape> in) const {
+    const Shape &scores = in[0], &deltas = in[1], &anchors = in[2];
+    const bool fits = deltas[0] == scores[0] && deltas[1] == scores[1] && deltas[2] % 4 == 0
+                      && anchors.rank() >= 2 && anchors[anchors.rank() - 1] == 4
+                      && anchors.volume() == scores[1] * 4;
+    if (!fits)
+      throw std::invalid_argument("scores " + text_of(scores) + ", deltas " + text_of(deltas)
+                                  + " and anchors " + text_of(anchors)
+                                  + " do not fit; expected (N, B, C), (N, B, K * 4) and (B, 4)");
+    if (in.size() > 3 && in[3].volume() < 2)
+      throw std::invalid_argument("clip_range must have 2 elements, found " + text_of(in[3]));
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const E> scores, Tensor<const E> deltas,
+           Tensor<const E> anchors, Tensor<const int32_t> range, Tensor<E> padded,
+           Tensor<E> boxes) const {
+    const int64_t count = scores.shape[1], rows = padded.shape[1];
+    DeltaScale scale;
+    std::copy(means.begin(), means.end(), scale.mean);
+    std::copy(deviations.begin(), deviations.end(), scale.deviation);
+    device.parallel_for(padded.shape.volume(),
+                        PaddedScore<E>{scores.data, padded.data, count, rows, scores.shape[2]});
+    device.parallel_for(boxes.shape.volume() / 4,
+                        DecodedBox<E>{deltas.data, anchors.data, range.data, boxes.data, scale,
+                                      count, rows, deltas.shape[2] / 4});
+  }
+};
+TENON_PLUGIN(Delta2BBox);
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET

@@ -1,0 +1,103 @@
+// TorchUnfoldPluginDynamic 1 (amirstan): torch.nn.functional.unfold.
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+
+namespace {
+
+struct UnfoldAxis {
+  int64_t kernel = 1, dilation = 1, padding = 0, stride = 1;
+
+  Extent windows(const Extent& extent) const {
+    return (extent + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+  }
+};
+
+// One element of the result (N, C * kernel, windows).
+template <class E> struct UnfoldedElement {
+  const E* x;
+  E* y;
+  UnfoldAxis rows, columns;
+  int64_t height, width, down, across;  // windows along the axes
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t window = i % (down * across), row_of_result = i / (down * across);
+    const int64_t tap = row_of_result % (rows.kernel * columns.kernel);
+    const int64_t row = at(rows, window / across, tap / columns.kernel);
+    const int64_t column = at(columns, window % across, tap % columns.kernel);
+    const bool is_inside = row >= 0 && row < height && column >= 0 && column < width;
+    const int64_t plane = row_of_result / (rows.kernel * columns.kernel);
+    y[i] = is_inside ? x[(plane * height + row) * width + column] : static_cast<E>(0.f);
+  }
+
+ private:
+  TENON_HD static int64_t at(const UnfoldAxis& axis, int64_t window, int64_t tap) {
+    return window * axis.stride - axis.padding + tap * axis.dilation;
+  }
+};
+
+struct Unfold {
+  std::vector<int32_t> kernel, dilation = {1, 1}, padding = {0, 0}, stride = {1, 1};
+
+  using T = Types<float, Half, BFloat16, int32_t>;
+  static constexpr auto attributes =
+      std::tuple{attribute("kernel_size", &Unfold::kernel).required(),
+                 attribute("dilation", &Unfold::dilation), attribute("padding", &Unfold::padding),
+                 attribute("stride", &Unfold::stride)};
+  static constexpr Spec spec{
+      .name = "TorchUnfoldPluginDynamic",
+      .inputs = {{"x", kT}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "torch.nn.functional.unfold: the windows of x (N, C, H, W) as columns (N, C * kernel, "
+          "windows). Attributes have one number, or one for rows and one for columns.",
+      .differs = "float16 and bfloat16."};
+
+  void prepare() const {
+    axis(0);
+    axis(1);
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 4)
+      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
+                                  + std::to_string(in[0].size()));
+    const UnfoldAxis rows = axis(0), columns = axis(1);
+    out[0] = {in[0][0], in[0][1] * (rows.kernel * columns.kernel),
+              max(rows.windows(in[0][2]), Extent(0)) * max(columns.windows(in[0][3]), Extent(0))};
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    const UnfoldAxis rows = axis(0), columns = axis(1);
+    const int64_t across = windows(columns, x.shape[3]);
+    if (y.shape.volume() == 0) return;
+    device.parallel_for(y.shape.volume(),
+                        UnfoldedElement<E>{x.data, y.data, rows, columns, x.shape[2], x.shape[3],
+                                           y.shape[2] / across, across});
+  }
+
+ private:
+  static int64_t windows(const UnfoldAxis& axis, int64_t extent) {
+    return (extent + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1) / axis.stride + 1;
+  }
+  static int64_t number(const char* name, const std::vector<int32_t>& list, size_t at,
+                        int64_t min) {
+    if (list.empty() || list.size() > 2)
+      throw std::invalid_argument(std::string(name) + " must have 1 or 2 elements, found "
+                                  + std::to_string(list.size()));
+    const int64_t value = list[list.size() == 1 ? 0 : at];
+    if (value < min || value > (1 << 20))
+      throw std::invalid_argument(std::string(name) + " must be " + std::to_string(min)
+                                  + " to 1048576, found " + std::to_string(value));
+    return value;
+  }
+  UnfoldAxis axis(size_t at) const {
+    return {number("kernel_size", kernel, at, 1), number("dilation", dilation, at, 1),
+            number("padding", padding, at, 0), number("stride", stride, at, 1)};
+  }
+};
+TENON_PLUGIN(Unfold);
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET
