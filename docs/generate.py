@@ -33,6 +33,46 @@ MISSING = {
                     " [serve](guide/serve.md) does",
     "RegexFullMatch": TEXT, "StringConcat": TEXT, "StringNormalizer": TEXT, "StringSplit": TEXT}
 
+# Where the names of plugins come from, and those of several: the first that has them.
+PLUGIN_ORIGINS = {
+    "TensorRT": """
+        BatchTilePlugin_TRT BatchedNMSDynamic_TRT BatchedNMS_TRT Clip_TRT CoordConvAC CropAndResize CropAndResizeDynamic
+        CustomEmbLayerNormPluginDynamic CustomFCPluginDynamic CustomGeluPluginDynamic CustomQKVToContextPluginDynamic
+        CustomSkipLayerNormPluginDynamic DecodeBbox3DPlugin DetectionLayer_TRT DisentangledAttention_TRT
+        EfficientNMS_Explicit_TF_TRT EfficientNMS_Implicit_TF_TRT EfficientNMS_ONNX_TRT EfficientNMS_TRT FlattenConcat_TRT
+        GenerateDetection_TRT GridAnchorRect_TRT GridAnchor_TRT GroupNorm GroupNormalizationPlugin
+        InstanceNormalization_TRT LReLU_TRT LayerNorm ModulatedDeformConv2d MultilevelCropAndResize_TRT
+        MultilevelProposeROI_TRT MultiscaleDeformableAttnPlugin_TRT NMSDynamic_TRT NMS_TRT Normalize_TRT
+        PillarScatterPlugin PriorBox_TRT Proposal ProposalDynamic ProposalLayer_TRT PyramidROIAlign_TRT ROIAlign_TRT
+        Region_TRT Reorg_TRT ResizeNearest_TRT ScatterElements ScatterND SeqLen2Spatial SpecialSlice_TRT
+        SplitGeLU TopkLastDim VoxelGeneratorPlugin fMHA_V2 fMHCA""",
+    "TensorRT-Edge-LLM": "AttentionPlugin Int4GroupwiseGemmPlugin",
+    "MMCV": """
+        MMCVBallQuery MMCVBorderAlign MMCVCARAFE MMCVCARAFENaive MMCVCornerPool MMCVDeformConv2d
+        MMCVDeformRoIPool MMCVFurthestPointSample MMCVGatherPoints MMCVGroupPoints MMCVInstanceNormalization MMCVKNN
+        MMCVMaskedConv2d MMCVModulatedDeformConv2d MMCVPSAMask MMCVRoIAlign MMCVRoIAlignRotated MMCVRoiAlign
+        MMCVThreeInterpolate MMCVThreeNN NMSRotated NonMaxSuppression
+        PrRoIPool SoftNonMaxSuppression cummax cummaxmin cummin grid_sampler""",
+    "MMDeploy": """
+        DynamicTRTResize GatherTopk GridPriorsTRT MMCVMultiLevelRoiAlign MMCVMultiLevelRotatedRoiAlign
+        MMCVMultiScaleDeformableAttention ScaledDotProductAttentionTRT TRTBatchedNMS TRTBatchedRotatedNMS
+        TRTBicubicInterpolate TRTInstanceNormalization""",
+    "amirstan_plugin": """
+        AdaptivePoolPluginDynamic BatchedNMS_TRT_CUSTOM CarafeFeatureReassemblePluginDynamic DeformableConvPluginDynamic
+        DeformablePoolPluginDynamic Delta2BBoxPluginDynamic GridAnchorDynamicPluginDynamic GroupNormPluginDynamic
+        ModulatedDeformableConvPluginDynamic RoiExtractorPluginDynamic RoiPoolPluginDynamic TorchBmmPluginDynamic
+        TorchCumMaxMinPluginDynamic TorchCumPluginDynamic TorchNMS TorchNMSPluginDynamic TorchUnfoldPluginDynamic""",
+    "BEVFormer_tensorrt": """
+        BEVPoolV2TRT BEVPoolV2TRT2 GridSampler2DTRT GridSampler2DTRT2 GridSampler3DTRT GridSampler3DTRT2 InverseTRT
+        ModulatedDeformableConv2dTRT ModulatedDeformableConv2dTRT2 MultiScaleDeformableAttnTRT
+        MultiScaleDeformableAttnTRT2 QKVTRT QKVTRT2 RotateTRT RotateTRT2""",
+    "tensorRT_Pro": "DCNv2 HSigmoid HSwish MyScatterND",
+    "tiny-tensorrt": "CuteSampleDynamicExtPlugin CuteSamplePlugin Prelu UpSamplePlugin_TRT",
+    "LitLeo": "DebugDynamicPlugin DebugPlugin InstanceNorm LeakyReluPlugin ReflectPad SkipLayerNormV1 SkipLayerNormV2"
+              " UpsamplePlugin",
+    "a tutorial": "MYSELU",
+    "Tenon": "DecodeYolo PreprocessImages PreprocessImagesHalf"}
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOTE = "<!-- Written by docs/generate.py. -->\n"
 
@@ -146,16 +186,39 @@ def types(operator, opset):
 
 def plugins_page(tenon):
     plugins = ask(tenon, "plugins")
-    rows = [[f"[{p['name']}](#{anchor})", p["version"], p["namespace"], p["interface"]]
+    origin = origins({p["name"] for p in plugins})
+    rows = [[f"[{p['name']}](#{anchor})", p["version"], p["namespace"], origin[p["name"]], element_types(p["ports"]),
+             p["interface"]]
             for p, anchor in zip(plugins, anchors([title(p) for p in plugins]))]
     return (NOTE + "# Plugins\n\n"
-            "Plugins that `libtenon` brings. `tenon plugins --plugins=LIBRARY` lists those of a library"
-            ", too.\n\n"
-            + table(["name", "version", "namespace", "interface"], rows)
+            f"Plugins that `libtenon` brings: {len(origin)} names, {len(plugins)} with their versions. `tenon plugins"
+            " --plugins=LIBRARY` lists\nthose of a library, too. Each runs on the CPU, and in builds with CUDA on a GPU,"
+            " from one source. A section for each says what it computes, what its\nfields mean, and behind its ports what"
+            " is better than in the plugin of that name elsewhere, or other.\n\n"
+            + table(["name", "version", "namespace", "from", "types", "interface"], rows)
             + "\nAn ONNX node becomes a plugin when a creator has the node's `op_type` as its name."
             " The attributes\n`plugin_version` (default \"1\") and `plugin_namespace` (default \"\")"
             " choose among several; the\nnode's domain does not matter.\n"
             + "".join(plugin_section(p) for p in plugins))
+
+
+def origins(names):
+    """{name: where it comes from}. Every name needs one, and none may be told that is not there."""
+    found = {name: origin for origin, text in PLUGIN_ORIGINS.items() for name in text.split()}
+    if names - set(found):
+        sys.exit(f"docs/generate.py does not say where these plugins come from: {', '.join(sorted(names - set(found)))}")
+    if set(found) - names:
+        sys.exit(f"docs/generate.py says where these plugins come from, and they are not there:"
+                 f" {', '.join(sorted(set(found) - names))}")
+    return found
+
+
+def element_types(ports):
+    """The types of T, or where there is none those of the ports."""
+    variable = re.search(r" T is one of ([^.]*)\.", ports)
+    if variable:
+        return variable[1]
+    return ", ".join(sorted(set(re.findall(r"` (\w+\d+|bool)", ports)))) or "any"
 
 
 def title(plugin):
