@@ -240,7 +240,7 @@ constexpr auto kGridAnchorAttributes = std::tuple{
 
 constexpr Spec grid_anchor_spec(const char* name) {
   return {.name = name,
-          .inputs = {},
+          .inputs = Ports(std::initializer_list<Port>()),  // nvcc takes {} for one port
           .outputs = {{"anchors", kFloat, kRepeated}},
           .protocol = Protocol::kV2,
           .text =
