@@ -3,8 +3,9 @@
     PYTHONPATH=build/release/python .venv/bin/python bench/refit.py [resnet50 bert_base ...] [--rounds 5] [--json FILE]
 
 `all` gives every weight by name anew, `one` the largest alone, each time others than before; medians of what the third refit and later
-ones take, and `first` is what the very first took, in memory that was never touched. `copy` is NumPy's copy of all weights, `build` a
-build whose timing cache knows every layer.
+ones take, and `first` is what the very first took, in memory that was never touched. `copy` is NumPy's copy of all weights, before each
+refit of all, so that both see the same noise; `cpu` are the processor times of these two, of all threads. `build` is a build whose timing cache
+knows every layer.
 """
 import argparse
 import json
@@ -21,13 +22,15 @@ import tenon.tensorrt as trt
 MODELS = pathlib.Path(__file__).resolve().parent.parent / ".cache/bench/models"
 
 
-def median_ms(action, rounds):
-    times = []
+def medians_ms(rounds, *actions):
+    """(wall, processor time of all threads) of each, one after the other in each round."""
+    times = [[] for _ in actions]
     for _ in range(rounds):
-        began = time.perf_counter()
-        action()
-        times.append(1e3 * (time.perf_counter() - began))
-    return statistics.median(times)
+        for action, of_action in zip(actions, times):
+            began, used = time.perf_counter(), time.process_time()
+            action()
+            of_action.append((1e3 * (time.perf_counter() - began), 1e3 * (time.process_time() - used)))
+    return [tuple(statistics.median(kind) for kind in zip(*of_action)) for of_action in times]
 
 
 def build(path, logger, cache, *flags):
@@ -69,11 +72,12 @@ def measure(name, rounds):
         for n, a in weights.items():
             np.copyto(targets[n], a)
 
-    firsts = [median_ms(lambda: refit(weights), 1) for _ in range(2)]
+    firsts = [medians_ms(1, lambda: refit(weights))[0] for _ in range(2)]
+    copies, refits = medians_ms(rounds, copy, lambda: refit(weights))
     return {"model": name, "weights_mb": sum(a.nbytes for a in weights.values()) / 1e6, "plan_mb": plan.nbytes / 1e6,
-            "copy_ms": median_ms(copy, rounds), "first_ms": firsts[0], "all_ms": median_ms(lambda: refit(weights), rounds),
-            "one_ms": median_ms(lambda: refit([largest]), rounds),
-            "build_ms": median_ms(lambda: build(path, logger, cache), 2)}
+            "copy_ms": copies[0], "first_ms": firsts[0][0], "all_ms": refits[0], "copy_cpu_ms": copies[1], "all_cpu_ms": refits[1],
+            "one_ms": medians_ms(rounds, lambda: refit([largest]))[0][0],
+            "build_ms": medians_ms(2, lambda: build(path, logger, cache))[0][0]}
 
 
 def main():

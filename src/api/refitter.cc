@@ -24,6 +24,31 @@ const char* role_name(nvinfer1::WeightsRole role) {
   return kNames[static_cast<size_t>(checked(role))];
 }
 
+/// A part of weights to be copied.
+struct Chunk {
+  std::byte* to;
+  const std::byte* from;
+  size_t bytes;
+};
+
+void add_chunks(std::vector<Chunk>& chunks, const void* from, Tensor& to) {
+  constexpr size_t kChunk = size_t{1} << 18;
+  for (size_t at = 0; at < to.bytes(); at += kChunk)
+    chunks.push_back({to.mutable_data<std::byte>() + at, static_cast<const std::byte*>(from) + at,
+                      std::min(kChunk, to.bytes() - at)});
+}
+
+// Many weights are too small for several threads, and all together are not.
+void copy(std::span<const Chunk> chunks) {
+  constexpr int64_t kGrain = 4;
+  parallel_for(static_cast<int64_t>(chunks.size()), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto& [to, from, bytes] = chunks[static_cast<size_t>(i)];
+      std::memcpy(to, from, bytes);
+    }
+  });
+}
+
 // From float32 to the bits of float64, or the other way round.
 Tensor in_type(Tensor given, DataType type) {
   if (given.type() == type) return given;
@@ -70,9 +95,8 @@ void RefitterView::check(size_t index, const nvinfer1::Weights& weights,
                          const std::string& what) const {
   const Tensor& current = weights_[index].current;
   const bool is_float64 = has_float64(weights_[index].name) || weights_[index].is_float64;
-  const bool is_converted = is_float64
-                            && (weights.type == DataType::kFLOAT
-                                || weights.type == DataType::kINT64);
+  const bool is_converted =
+      is_float64 && (weights.type == DataType::kFLOAT || weights.type == DataType::kINT64);
   require(weights.values != nullptr, "{}: the values are null", what);
   require((weights.type == current.type() || is_converted) && weights.count == current.count(),
           "{}: {} elements of {} were given; expected {} of {}", what, weights.count,
@@ -252,6 +276,7 @@ std::vector<std::optional<Tensor>> RefitterView::copies() const {
   const Device& device = engine().engine().device();
   const std::vector<uint8_t> is_new = are_new();
   std::vector<std::optional<Tensor>> result(given_.size());
+  std::vector<Chunk> chunks;
   for (size_t i = 0; i < given_.size(); ++i) {
     if (!is_new[i]) continue;
     const auto& [weights, location, copy] = *given_[i];
@@ -263,9 +288,12 @@ std::vector<std::optional<Tensor>> RefitterView::copies() const {
     if (location == nvinfer1::TensorLocation::kDEVICE)
       device.copy_out(taken.mutable_data<void>(), weights.values, taken.bytes(), nullptr);
     else
-      copy_in_parallel(taken.mutable_data<void>(), weights.values, taken.bytes());
-    result[i] = in_type(std::move(taken), weights_[i].current.type());
+      add_chunks(chunks, weights.values, taken);
+    result[i] = std::move(taken);
   }
+  copy(chunks);
+  for (size_t i = 0; i < result.size(); ++i)
+    if (result[i]) result[i] = in_type(std::move(*result[i]), weights_[i].current.type());
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "cpu/turn_rows.h"
 
 namespace tenon::cpu {
 namespace {
@@ -37,6 +38,16 @@ namespace {
 /// Elements [first, end) of a panel.
 void write_panel(const float* weights, const WeightSteps& steps, int64_t used, int64_t width,
                  int64_t first, int64_t end, float* panel) {
+  if (steps.element == 1 && used == width)
+    return turn_rows(weights + first, steps.output_channel, width, end - first,
+                     panel + first * width, width);
+  constexpr int64_t kLanes = 16;
+  if (steps.output_channel == 1 && used == width && width % kLanes == 0) {
+    for (int64_t k = first; k < end; ++k)
+      for (int64_t c = 0; c < width; c += kLanes)
+        std::copy_n(weights + k * steps.element + c, kLanes, panel + k * width + c);
+    return;
+  }
   for (int64_t k = first; k < end; ++k) {
     float* const to = panel + k * width;
     const float* const from = weights + k * steps.element;

@@ -7,6 +7,11 @@
 #include "base/parallel.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/winograd_transform.h"
+#include "cpu/turn_rows.h"
+
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 namespace tenon::cpu {
 namespace {
@@ -53,6 +58,21 @@ Places places_of(const WinogradForm& form, int64_t output_channel, size_t part) 
   return places;
 }
 
+/// What is turned at a time stays in the first cache.
+constexpr int64_t kBlockTaps = 256;
+
+// The taps of a part of one channel's window, in the order of WinogradTransform.
+void gather_taps(const WinogradForm& form, size_t part, const float* window, float* taps) {
+  const auto& [y, x] = form.parts[part];
+  for (int i = 0; i < y.taps; ++i)
+    for (int j = 0; j < x.taps; ++j)
+      std::copy_n(window
+                      + ((y.tap + i * form.stride[0]) * form.kernel[1] + x.tap + j * form.stride[1])
+                            * kTransformLanes,
+                  kTransformLanes,
+                  taps + ((x.lead + j) * form.window + y.lead + i) * kTransformLanes);
+}
+
 }  // namespace
 
 Tensor winograd_weights(const Tensor& weights, const WinogradForm& form) {
@@ -63,28 +83,37 @@ Tensor winograd_weights(const Tensor& weights, const WinogradForm& form) {
   const WinogradPoints g = weights_transform(form.size, form.window);
   const WinogradTransform transform = winograd_transform();
   const int64_t area = form.kernel.volume();
+  // Channels of which the taps are looked at together.
+  const int64_t block = std::max<int64_t>(kBlockTaps / area, 1);
   // A vector of output channels at a time: these lie together.
   parallel_for(form.padded(form.output_channels) / form.lanes, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t vector = begin; vector < end; ++vector)
-      for (size_t part = 0; part < form.parts.size(); ++part) {
-        const auto& [y, x] = form.parts[part];
-        const int64_t first = vector * form.lanes;
-        const int64_t used = std::min<int64_t>(form.lanes, form.output_channels - first);
-        const Places places = places_of(form, first, part);
-        // Of those that the part lacks, and of output channels that fill the vector, zeros.
-        float taps[kMaxWinogradTaps * kMaxWinogradTaps * kTransformLanes] = {};
-        for (int64_t channel = 0; channel < form.channels; ++channel) {
-          for (int64_t lane = 0; lane < used; ++lane) {
-            const float* const w =
-                weights.data<float>() + ((first + lane) * form.channels + channel) * area;
-            for (int i = 0; i < y.taps; ++i)
-              for (int j = 0; j < x.taps; ++j)
-                taps[((x.lead + j) * form.window + y.lead + i) * kTransformLanes + lane] =
-                    w[(y.tap + i * form.stride[0]) * form.kernel[1] + x.tap + j * form.stride[1]];
+    // A tap after the other, each of a vector of output channels; those that fill it are zeros.
+    std::vector<float> turned(static_cast<size_t>(block * area * kTransformLanes));
+    for (int64_t vector = begin; vector < end; ++vector) {
+      const int64_t first = vector * form.lanes;
+      const int64_t used = std::min<int64_t>(form.lanes, form.output_channels - first);
+      std::vector<Places> places;
+      for (size_t part = 0; part < form.parts.size(); ++part)
+        places.push_back(places_of(form, first, part));
+      if (used < form.lanes) std::ranges::fill(turned, 0.f);
+      for (int64_t channel = 0; channel < form.channels; channel += block) {
+        const int64_t count = std::min(block, form.channels - channel);
+        turn_rows(weights.data<float>() + (first * form.channels + channel) * area,
+                  form.channels * area, used, count * area, turned.data(), kTransformLanes);
+        for (size_t part = 0; part < form.parts.size(); ++part) {
+          // Of those that the part lacks zeros.
+          alignas(64) float taps[kMaxWinogradTaps * kMaxWinogradTaps * kTransformLanes] = {};
+          for (int64_t c = 0; c < count; ++c) {
+            gather_taps(form, part, turned.data() + c * area * kTransformLanes, taps);
+            transform(g, taps, to + (channel + c) * places[part].step, places[part].planes,
+                      form.lanes);
           }
-          transform(g, taps, to + channel * places.step, places.planes, form.lanes);
         }
       }
+    }
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
   });
   return packed;
 }

@@ -17,6 +17,7 @@ struct WinogradPoints {
 
 /// G times taps times the transpose of G, in double precision. Taps: column, row, lane. The first
 /// `lanes` of element (i, j) go to out + planes[i * size + j], unless that offset is negative.
+/// Other threads may read them behind a barrier for what goes past the caches (x86's sfence).
 using WinogradTransform = void (*)(const WinogradPoints& g, const float* taps, float* out,
                                    const int64_t* planes, int lanes);
 

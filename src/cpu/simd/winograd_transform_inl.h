@@ -5,6 +5,10 @@
 
 #include "cpu/simd/winograd_transform.h"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 namespace tenon::cpu {
 namespace {
 
@@ -19,6 +23,20 @@ inline void transform_taps(const double* row, const TransformLanes* taps, Transf
     for (int k = 0; k < Window; ++k) sum += row[k] * taps[k][lane];
     out[lane] = sum;
   }
+}
+
+// A line of the cache, which is written whole, and read by nobody soon: not to read what was there
+// saves a third of the traffic.
+inline void store(const TransformLanes& sums, float* to) {
+#ifdef __AVX512F__
+  if (reinterpret_cast<uintptr_t>(to) % (kTransformLanes * sizeof(float)) == 0) {
+    const __m512 low = _mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_load_pd(sums)));
+    const __m256 high = _mm512_cvtpd_ps(_mm512_load_pd(sums + kTransformLanes / 2));
+    _mm512_stream_ps(to, _mm512_insertf32x8(low, high, 1));
+    return;
+  }
+#endif
+  for (int lane = 0; lane < kTransformLanes; ++lane) to[lane] = static_cast<float>(sums[lane]);
 }
 
 template <int Window>
@@ -38,8 +56,7 @@ void transform_window(const WinogradPoints& g, const float* taps, float* out, co
       transform_taps<Window>(g.rows[j], columns + i * Window, sums);
       float* const to = out + plane;
       if (lanes == kTransformLanes) {
-        for (int lane = 0; lane < kTransformLanes; ++lane)
-          to[lane] = static_cast<float>(sums[lane]);
+        store(sums, to);
       } else {
         for (int lane = 0; lane < lanes; ++lane) to[lane] = static_cast<float>(sums[lane]);
       }
