@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -191,17 +190,6 @@ class Rounds {
 };
 
 }  // namespace
-
-void copy_in_parallel(void* to, const void* from, size_t bytes) {
-  constexpr int64_t kChunk = int64_t{1} << 20;
-  const auto count = static_cast<int64_t>(bytes);
-  parallel_for((count + kChunk - 1) / kChunk, 1, [&](int64_t begin, int64_t end) {
-    const auto first = static_cast<size_t>(begin * kChunk);
-    const auto last = static_cast<size_t>(std::min(end * kChunk, count));
-    std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
-                last - first);
-  });
-}
 
 void parallel_rounds(int64_t rounds, int64_t chunks, FunctionRef<void(int64_t, int64_t)> body) {
   require(chunks <= kMaxChunks, "rounds of {} pieces; expected at most {}", chunks, kMaxChunks);

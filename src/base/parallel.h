@@ -19,9 +19,6 @@ void set_thread_count(int threads);
 /// on how the range is cut. Exceptions of the body reach the caller.
 void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
-/// Copies memory of the host by all threads of the arena, where it is large.
-void copy_in_parallel(void* to, const void* from, size_t bytes);
-
 constexpr int64_t kMaxChunks = 64;
 /// Calls body(round, chunk) for each of so many chunks, at most kMaxChunks, in every round; a
 /// round begins when the one before is done. For rounds that take microseconds: threads that wait
