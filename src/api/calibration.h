@@ -19,7 +19,8 @@ bool has_ranges(const NetworkDefinition& definition, const BuilderSettings& sett
 Scales dynamic_ranges(const NetworkDefinition& definition);
 
 /// Adds the scales of tensors that have none yet, by the calibrator's cache or, if it has none, by
-/// its batches; then it is handed the cache. Batches have the types in which layers read the inputs.
+/// its batches; then it is handed the cache. Batches have the types in which layers read the
+/// inputs.
 /// @param network a copy of `definition`'s, on its way to the plan.
 /// @param options the build's; its profiles may stand in for the calibration profile.
 /// Throws Error on a calibrator or cache that is not usable, and on a dynamic range that is empty.

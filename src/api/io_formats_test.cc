@@ -160,8 +160,8 @@ TEST(IoFormats, EveryLayerReadsThem) {
     linear[i] = static_cast<float>((i * 37) % 101) / 101.0f - 0.5f;
   for (int kind = 0; kind < 10; ++kind) {
     Floats expected;
-    for (const FormatCase& format :
-         {kFormatCases[10], kFormatCases[0], kFormatCases[2], kFormatCases[3], kFormatCases[4], kFormatCases[5]}) {
+    for (const FormatCase& format : {kFormatCases[10], kFormatCases[0], kFormatCases[2],
+                                     kFormatCases[3], kFormatCases[4], kFormatCases[5]}) {
       SCOPED_TRACE(std::to_string(kind) + " of format "
                    + std::to_string(static_cast<int>(format.format)));
       Session s;

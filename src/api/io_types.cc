@@ -64,8 +64,9 @@ void quantize_outputs(Network& network, Scales& scales) {
     Value& made = *output;
     if (made.producer == nullptr || !is_int8_of_floats(made)) continue;
     Value& scale = scale_of(network, made, scales);
-    const Node& node = network.add_node(std::make_unique<Quantize>(), {&made, &scale},
-                                        fmt::format("{} to {}", made.name, name_of(DataType::kINT8)));
+    const Node& node =
+        network.add_node(std::make_unique<Quantize>(), {&made, &scale},
+                         fmt::format("{} to {}", made.name, name_of(DataType::kINT8)));
     Value& bound = *node.outputs[0];
     bound.allowed_formats = made.allowed_formats;
     made.requested_type.reset();

@@ -102,7 +102,8 @@ class OnnxRefitter final : public nvonnxparser::IParserRefitter {
     return input_.with_errors([&] {
       network.infer();
       nest_control_flow(network);
-      network.remove_unused_weights();  // as the engine's: those of one name are told by their order
+      network
+          .remove_unused_weights();  // as the engine's: those of one name are told by their order
       check_same_layers(network, *refitter->plan().source->network);
       for (const auto& [name, weights] : weights_by_name(network)) {
         const std::vector<size_t> wanted = refitter->named(name);

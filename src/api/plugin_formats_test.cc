@@ -190,7 +190,8 @@ enum class Version : uint8_t { k2, k3 };
 constexpr int64_t kImages = 2, kChannels = 5, kPositions = 12;
 
 nvinfer1::Dims shape_for(bool has_depth, int64_t images) {
-  nvinfer1::Dims shape = has_depth ? dims({images, kChannels, 3, 2, 2}) : dims({images, kChannels, 3, 4});
+  nvinfer1::Dims shape =
+      has_depth ? dims({images, kChannels, 3, 2, 2}) : dims({images, kChannels, 3, 4});
   if (images > 0) return shape;
   std::copy(shape.d + 1, shape.d + shape.nbDims, shape.d);
   --shape.nbDims;
@@ -241,9 +242,8 @@ class PluginFormats : public ::testing::TestWithParam<Version> {
   static ITensor& in_float(Session& s, ITensor& x) {
     if (x.getType() == DataType::kINT8)
       return *s.network->addDequantize(x, constant(s, {}, {1}), DataType::kFLOAT)->getOutput(0);
-    return x.getType() == DataType::kFLOAT
-               ? x
-               : *s.network->addCast(x, DataType::kFLOAT)->getOutput(0);
+    return x.getType() == DataType::kFLOAT ? x
+                                           : *s.network->addCast(x, DataType::kFLOAT)->getOutput(0);
   }
   static std::string refusal(Session& s, ITensor& y) {
     s.network->markOutput(y);
@@ -264,9 +264,9 @@ INSTANTIATE_TEST_SUITE_P(, PluginFormats, ::testing::Values(Version::k2, Version
 // The format is that of the input, of the output, or of both.
 TEST_P(PluginFormats, EachIsGivenForEachType) {
   for (const FormatCase& format : kFormatCases)
-    for (const Wish& wanted : {Wish{format.format, format.format},
-                               Wish{format.format, TensorFormat::kLINEAR},
-                               Wish{TensorFormat::kLINEAR, format.format}})
+    for (const Wish& wanted :
+         {Wish{format.format, format.format}, Wish{format.format, TensorFormat::kLINEAR},
+          Wish{TensorFormat::kLINEAR, format.format}})
       for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kINT8})
         for (const int64_t images : {int64_t{0}, kImages}) {
           SCOPED_TRACE(std::to_string(static_cast<int>(wanted.in)) + " to "
@@ -293,9 +293,9 @@ TEST_P(PluginFormats, WhatPadsChannelsIsNotReadByLayers) {
     ITensor& x = s.input("x", {kImages, kChannels, 3, 4});
     ITensor& relu = *s.network->addActivation(x, ActivationType::kRELU)->getOutput(0);
     const Floats ones(kChannels, 1.0f);
-    ITensor& y = *s.network->addConvolutionNd(weigh(s, weigh(s, relu)), 1, Dims2(1, 1),
-                                              weights(ones), kNone)
-                      ->getOutput(0);
+    ITensor& y =
+        *s.network->addConvolutionNd(weigh(s, weigh(s, relu)), 1, Dims2(1, 1), weights(ones), kNone)
+             ->getOutput(0);
     const Floats in = numbers(kImages);
     Floats positive = in, expected(kImages * kPositions);
     for (float& v : positive) v = std::max(v, 0.0f);
@@ -393,9 +393,9 @@ class VectorsOfFour final : public ScaledTyped<IPluginV2Ext> {
   bool supportsFormat(DataType type, PluginFormat format) const noexcept override {
     return type == DataType::kFLOAT && format == PluginFormat::kCHW4;
   }
-  void configurePlugin(const nvinfer1::Dims* in, int32_t, const nvinfer1::Dims* out, int32_t, const DataType* in_types,
-                       const DataType*, const bool*, const bool*, PluginFormat format,
-                       int32_t batch) noexcept override {
+  void configurePlugin(const nvinfer1::Dims* in, int32_t, const nvinfer1::Dims* out, int32_t,
+                       const DataType* in_types, const DataType*, const bool*, const bool*,
+                       PluginFormat format, int32_t batch) noexcept override {
     configured(format == PluginFormat::kCHW4 ? "in fours" : "wrongly", in[0], out[0], in_types[0],
                batch);
   }
@@ -410,8 +410,7 @@ TEST(PluginFormatsOfExt, AreOneForAllFloats) {
   ITensor* x = &s.input("x", {1, 4, 1, 2});
   VectorsOfFour plugin({3, -1});
   ITensor& y = *s.network->addPluginV2(&x, 1, plugin)->getOutput(0);
-  EXPECT_EQ(run_floats(s, y, {{1, 2, 3, 4, 5, 6, 7, 8}}, 8),
-            (Floats{3, 6, 9, 12, 15, 18, 21, 24}));
+  EXPECT_EQ(run_floats(s, y, {{1, 2, 3, 4, 5, 6, 7, 8}}, 8), (Floats{3, 6, 9, 12, 15, 18, 21, 24}));
   EXPECT_THAT(plugin_calls,
               ::testing::Contains("configure in fours 1x4x1x2 to 1x4x1x2 float batch 1"));
   getPluginRegistry()->deregisterCreator(creator);

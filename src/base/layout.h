@@ -17,8 +17,8 @@ enum class Layout : uint8_t {
   kChannelsLast,
   kBlocked8,
   kBlocked16,
-  // Of inputs and outputs of the network alone, where a caller wants them: reorders are the only
-  // kernels that know them. What pads the channels of an input may be anything.
+  // Where a caller or a plugin wants them: reorders and plugins are the only kernels that know
+  // them. What a caller or a plugin leaves in padded channels may be anything.
   kBlocked2,
   kBlocked4,
   kBlocked32,

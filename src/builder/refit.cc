@@ -16,8 +16,8 @@ using Values = std::unordered_set<const Value*>;
 // Integers may be sizes, indices or conditions, which other layers' shapes follow from.
 bool may_be_refitted(const Value& v, const Values& in_float64) {
   const DataType type = v.constant->type();
-  const bool is_number = type != DataType::kINT32 && type != DataType::kINT64
-                         && type != DataType::kBOOL;
+  const bool is_number =
+      type != DataType::kINT32 && type != DataType::kINT64 && type != DataType::kBOOL;
   return v.constant->count() > 0 && (is_number || in_float64.contains(&v));
 }
 
@@ -99,8 +99,7 @@ std::vector<RefittableWeights> refittable_weights(const Plan& plan) {
       uses = uses_of_weights(network);
       seen = &network;
     }
-    if (v.refittable)
-      all.push_back({v.name, uses[v.id], *v.constant, in_float64.contains(&v)});
+    if (v.refittable) all.push_back({v.name, uses[v.id], *v.constant, in_float64.contains(&v)});
   });
   return all;
 }

@@ -39,9 +39,8 @@ class HostExecution final : public Execution {
   void* make(size_t i, const Shape& shape) {
     const Layout layout = outputs_[i].layout;
     results_[i] =
-        pools_[i].make(outputs_[i].type, layout == Layout::kLinear
-                                             ? shape
-                                             : Shape{storage_elements(shape, layout)});
+        pools_[i].make(outputs_[i].type,
+                       layout == Layout::kLinear ? shape : Shape{storage_elements(shape, layout)});
     return pointers_[i] = results_[i].mutable_data<void>();
   }
 

@@ -241,8 +241,8 @@ void emit(PlanBuilder& builder, const Node& node) {
     else if (kernel->input_is_packed[i])
       in.push_back(packed_tensor(builder, *node.inputs[i]));
     else
-      in.push_back(builder.in_layout(read_by(builder, node, *node.inputs[i]),
-                                     kernel->input_layouts[i]));
+      in.push_back(
+          builder.in_layout(read_by(builder, node, *node.inputs[i]), kernel->input_layouts[i]));
   }
   for (size_t i = 0; i < asked.outputs.size(); ++i)
     out.push_back(output_tensor(builder, *node.outputs[i], kernel->output_layouts[i]));

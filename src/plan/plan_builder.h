@@ -54,16 +54,16 @@ class PlanBuilder {
   int32_t add_tensor(const Value& v, PlanTensor::Place place, Layout layout);
   /// A value that is the memory of tensor `of`, seen in that layout.
   int32_t add_view(const Value& v, int32_t of, Layout layout);
-  /// A caller or a plugin makes the value, in a layout of theirs, and may leave anything in what pads
-  /// its channels.
+  /// A caller or a plugin makes the value, in a layout of theirs, and may leave anything in what
+  /// pads its channels.
   void set_foreign(const Value& v) { foreign_.insert(&v); }
   /// -1 where there is none yet.
   int32_t tensor_of(const Value& v) const;
   /// Where the value lies; made on first need for constants and host values.
   int32_t source_of(const Value& v);
-  /// Where kernels can read the value. Of a foreign one they need another view or a reorder, which is
-  /// added on first need: they know no layouts of callers and plugins alone, those of a device no
-  /// blocks of channels either, and they expect zeros where channels are padded.
+  /// Where kernels can read the value. Of a foreign one they need another view or a reorder, which
+  /// is added on first need: they know no layouts of callers and plugins alone, those of a device
+  /// no blocks of channels either, and they expect zeros where channels are padded.
   int32_t readable_of(const Value& v);
   /// The tensor in another layout, for which a step is added on first need.
   int32_t in_layout(int32_t tensor, Layout layout);

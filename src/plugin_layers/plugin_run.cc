@@ -240,8 +240,8 @@ std::vector<int32_t> tactics_of(const PluginLayer& layer, IPluginV3OneBuild& bui
   return tactics;
 }
 
-// The formats in which a plugin takes tensors of given types. It is asked as TensorRT does: for each
-// tensor in turn, with those before it settled.
+// The formats in which a plugin takes tensors of given types. It is asked as TensorRT does: for
+// each tensor in turn, with those before it settled.
 class FormatSearch {
  public:
   FormatSearch(const PluginLayer& layer, std::span<const PluginTensor> inputs,
@@ -291,7 +291,7 @@ class FormatSearch {
 
  private:
   // A plugin that takes much before it refuses could be asked for years.
-  static constexpr int kMostQuestions = 100000;
+  static constexpr int kMaxQuestions = 100000;
 
   int32_t count() const { return static_cast<int32_t>(all_.size()); }
 
@@ -312,10 +312,10 @@ class FormatSearch {
   }
 
   bool takes(int32_t position, TensorFormat format) {
-    require(++questions_ <= kMostQuestions,
+    require(++questions_ <= kMaxQuestions,
             "{} was asked for {} combinations of formats and types, and takes none: let "
             "supportsFormatCombination() refuse a tensor before it is asked for the next",
-            layer_.label(), kMostQuestions);
+            layer_.label(), kMaxQuestions);
     all_[static_cast<size_t>(position)].desc.format = format;
     if (v2_ != nullptr) return v2_->instance().supports(position, descs_of(all_), inputs_);
     return v3_ == nullptr
@@ -325,8 +325,8 @@ class FormatSearch {
   std::string types(int32_t first, int32_t end) const {
     std::string text;
     for (int32_t i = first; i < end; ++i)
-      text += (i > first ? ", " : "")
-              + std::string(name_of(all_[static_cast<size_t>(i)].desc.type));
+      text +=
+          (i > first ? ", " : "") + std::string(name_of(all_[static_cast<size_t>(i)].desc.type));
     return text.empty() ? "none" : text;
   }
 

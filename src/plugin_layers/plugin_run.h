@@ -14,9 +14,9 @@ using nvinfer1::PluginTensorDesc;
 /// What was settled while building. A plan keeps the tactic and the workspace.
 struct PluginChoice {
   std::vector<nvinfer1::TensorFormat> formats;  // of inputs and outputs, in order
-  int32_t tactic = 0;                    // version 3; 0 for "no tactics of its own"
-  size_t workspace_bytes = 0;            // version 3: as the build capability said
-  std::vector<int32_t> others;           // version 3: tactics that may be faster
+  int32_t tactic = 0;                           // version 3; 0 for "no tactics of its own"
+  size_t workspace_bytes = 0;                   // version 3: as the build capability said
+  std::vector<int32_t> others;                  // version 3: tactics that may be faster
   std::optional<std::string> timing_id;  // version 3: what names timings, nothing for "keep none"
 };
 
@@ -27,8 +27,8 @@ bool plugin_takes(const PluginLayer& layer, std::span<const PluginTensor> inputs
 
 /// Asks the plugin in which formats it takes these types, and tells it that they were chosen: the
 /// first combination that it takes, with linear tensors before others and all formats that the rank
-/// of a tensor can have. Descriptions are those of the data inputs and shape inputs, in order; their
-/// formats say nothing.
+/// of a tensor can have. Descriptions are those of the data inputs and shape inputs, in order;
+/// their formats say nothing.
 /// @throws Error naming the tensor that was refused.
 PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> inputs,
                               std::span<const PluginTensor> outputs);
