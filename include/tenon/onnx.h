@@ -232,8 +232,7 @@ TENON_EDIT size_t inline_functions(Model& model);
 
 // Shapes. Each says how many constants followed: shapes of Reshape, and of Expand, that held an
 // extent which is another now. Throws when the engine cannot import the model as it then is, also
-// with two other numbers for each extent that was one and is open now. Where shapes in functions,
-// or given to them, have to follow, calls become their nodes.
+// with two other numbers for each extent that is open now; calls of functions may become nodes.
 
 TENON_EDIT size_t set_dims(Model& model, const std::string& input,
                            const std::vector<Extent>& shape);

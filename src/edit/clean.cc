@@ -16,7 +16,7 @@ namespace {
 
 bool is_used(const Store& store, Id graph, const NodeContent& node) {
   return std::ranges::any_of(node.outputs, [&](std::string_view output) {
-    return !output.empty() && !store.users(graph, output).empty();
+    return !output.empty() && store.has_users(graph, output);
   });
 }
 
@@ -49,7 +49,7 @@ size_t remove_unused_values(Store& store, Id graph) {
   size_t count = 0;
   for (const Id id : store.items(graph, Kind::kInitializer)) {
     const std::string_view name = store.content(id).name;
-    if (!store.users(graph, name).empty()) continue;
+    if (store.has_users(graph, name)) continue;
     const Id type = store.type_of(graph, name);
     const bool is_input = type != kNone && store.item(type).kind == Kind::kInput;
     if (is_input && number_field(store.file(), 1) >= 4) continue;

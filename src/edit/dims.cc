@@ -212,8 +212,6 @@ void require_batch(const Store& store, const Types& before, int64_t old, const T
   }
 }
 
-using InputShapes = std::map<Id, std::vector<Extent>>;
-
 // The inputs with numbers for the extents that were `old` and are open now; empty where none is.
 InputShapes at_another(const Store& store, const InputShapes& shapes, const Types& before,
                        int64_t factor) {
@@ -246,26 +244,33 @@ void set_inputs(Store& store, const InputShapes& shapes) {
   }
 }
 
+// Types of outputs at these numbers. Throws where the model does not work with them.
+Types checked_types(Store& store, const Inference& open, const InputShapes& chosen) {
+  if (auto types = output_types_at(store, open, chosen)) return std::move(*types);
+  // The import knows more, and says what is wrong.
+  const size_t steps = store.journal().size();
+  set_inputs(store, chosen);
+  Inference found = infer(store);
+  std::string text;
+  for (const auto& [id, shape] : chosen)
+    text += fmt::format("{}'{}' as {}", text.empty() ? "" : ", ",
+                        printable(std::string(store.content(id).name)),
+                        text_of(type_of_input(store, id)));
+  store.undo_to(steps);
+  require(found.problem.empty(), "the model does not work with these shapes, for example {}: {}",
+          text, found.problem);
+  return std::move(found.types[store.graph()]);
+}
+
 // What still needs the extents that the exporter saw does not show while they are open: the model
-// is imported with other numbers, too.
+// is tried with other numbers, too.
 void check_at_others(Store& store, const InputShapes& shapes, const Types& before,
-                     std::optional<int64_t> batch) {
+                     const Inference& open, std::optional<int64_t> batch) {
   for (const int64_t factor : {1, 2}) {
     const InputShapes chosen = at_another(store, shapes, before, factor);
     if (chosen.empty()) return;
-    const size_t steps = store.journal().size();
-    set_inputs(store, chosen);
-    const Inference found = infer(store);
-    std::string text;
-    for (const auto& [id, shape] : chosen)
-      text += fmt::format("{}'{}' as {}", text.empty() ? "" : ", ",
-                          printable(std::string(store.content(id).name)),
-                          text_of(type_of_input(store, id)));
-    store.undo_to(steps);
-    require(found.problem.empty(), "the model does not work with these shapes, for example {}: {}",
-            text, found.problem);
-    if (batch)
-      require_batch(store, before, *batch, of_main_graph(store, found), factor * *batch + 1);
+    const Types found = checked_types(store, open, chosen);
+    if (batch) require_batch(store, before, *batch, found, factor * *batch + 1);
   }
 }
 
@@ -281,26 +286,42 @@ std::vector<ChangedExtent> changed_extents(const Store& store, const InputShapes
 }
 
 /// @param batch what the first extents were, if these change, all to the same.
+size_t set_shapes_once(Model& model, const InputShapes& shapes, std::optional<int64_t> batch) {
+  Store& store = model.store();
+  Carry carry(store);
+  const std::vector<ChangedExtent> changed = changed_extents(store, shapes);
+  set_inputs(store, shapes);
+  const size_t count = carry.run();
+  const bool worked = carry.before().problem.empty();
+  const Types& before = of_main_graph(store, carry.before());
+  const Types& now = of_main_graph(store, carry.now());
+  require(carry.now().problem.empty() || !worked, "the model does not work with these shapes: {}",
+          carry.now().problem);
+  const Extent first = shapes.begin()->second.empty() ? Extent() : shapes.begin()->second[0];
+  if (worked && batch && first.is_known()) require_batch(store, before, *batch, now, first.value);
+  require_open_inside(store, changed, carry.before(), carry.now());
+  renew_types(store, now);
+  renew_inner_types(store, carry.now());
+  if (worked) check_at_others(store, shapes, before, carry.now(), batch);
+  remove_unused(model);
+  return count;
+}
+
+// Shapes that functions hold, or that calls of them are given, follow where their nodes lie in the
+// main graph.
 size_t set_shapes(Model& model, const InputShapes& shapes, std::optional<int64_t> batch = {}) {
   return undone_unless(model, [&] {
-    Store& store = model.store();
-    Carry carry(store);
-    const std::vector<ChangedExtent> changed = changed_extents(store, shapes);
-    set_inputs(store, shapes);
-    const size_t count = carry.run();
-    const bool worked = carry.before().problem.empty();
-    const Types& before = of_main_graph(store, carry.before());
-    const Types& now = of_main_graph(store, carry.now());
-    require(carry.now().problem.empty() || !worked, "the model does not work with these shapes: {}",
-            carry.now().problem);
-    const Extent first = shapes.begin()->second.empty() ? Extent() : shapes.begin()->second[0];
-    if (worked && batch && first.is_known()) require_batch(store, before, *batch, now, first.value);
-    require_open_inside(store, changed, carry.before(), carry.now());
-    renew_types(store, now);
-    renew_inner_types(store, carry.now());
-    if (worked) check_at_others(store, shapes, before, batch);
-    remove_unused(model);
-    return count;
+    const bool has_functions = !model.store().functions().empty();
+    const size_t steps = model.steps();
+    try {
+      return set_shapes_once(model, shapes, batch);
+    } catch (const Error&) {
+      if (!has_functions) throw;
+    }
+    model.undo_to(steps);
+    inline_functions(model);
+    fold_constants(model, {.shapes = false});
+    return set_shapes_once(model, shapes, batch);
   });
 }
 

@@ -1,15 +1,20 @@
 #include "edit/engine_model.h"
 
+#include <google/protobuf/arena.h>
+#include <onnx_schema.pb.h>
 #include <tenon/printable.h>
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "edit/graph_uses.h"
 #include "edit/values.h"
 #include "edit/wire.h"
+#include "import/parsed_model.h"
 
 namespace tenon::edit {
 namespace {
@@ -24,6 +29,45 @@ Id node_of(const std::string& engine_name) {
   Id id = kNone;
   std::from_chars(engine_name.data() + 1, engine_name.data() + engine_name.size(), id);
   return id;
+}
+
+template <class Message> void parse(Message& message, std::string_view bytes) {
+  require(bytes.size() <= INT_MAX
+              && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
+          "a part of the model is damaged, or larger than 2 GiB");
+}
+
+void name_nodes(const Store& store, Id graph, onnx::GraphProto& proto);
+
+// Nodes are called by their ids, also those of graphs inside.
+void name_node(const Store& store, Id id, onnx::NodeProto& proto) {
+  proto.set_name(engine_name(id));
+  const auto& attributes = store.node(id).attributes;
+  for (int i = 0; i < proto.attribute_size() && static_cast<size_t>(i) < attributes.size(); ++i) {
+    const std::vector<Id>& graphs = attributes[static_cast<size_t>(i)].graphs;
+    onnx::AttributeProto& attribute = *proto.mutable_attribute(i);
+    if (attribute.has_g() && graphs.size() == 1)
+      name_nodes(store, graphs[0], *attribute.mutable_g());
+    else if (std::cmp_equal(attribute.graphs_size(), graphs.size()))
+      for (int k = 0; k < attribute.graphs_size(); ++k)
+        name_nodes(store, graphs[static_cast<size_t>(k)], *attribute.mutable_graphs(k));
+  }
+}
+
+void name_nodes(const Store& store, Id graph, onnx::GraphProto& proto) {
+  const std::vector<Id> ids = store.items(graph, Kind::kNode);
+  for (int i = 0; i < proto.node_size() && static_cast<size_t>(i) < ids.size(); ++i)
+    name_node(store, ids[static_cast<size_t>(i)], *proto.mutable_node(i));
+}
+
+void add_node(const Store& store, Id id, onnx::GraphProto& graph) {
+  onnx::NodeProto& proto = *graph.add_node();
+  const auto& attributes = store.node(id).attributes;
+  if (std::ranges::all_of(attributes, [](const auto& each) { return each.graphs.empty(); }))
+    parse(proto, store.content(id).fields);
+  else
+    parse(proto, store.message(id));
+  name_node(store, id, proto);
 }
 
 // Whether tensors can be named as parts of the model's own file, which spares a copy of them.
@@ -54,72 +98,30 @@ std::string as_own_file(const Store& store, std::string_view fields, std::string
   return reference;
 }
 
-void append_initializer(std::string& graph, const Store& store, Id id, bool own_file) {
+void add_initializer(const Store& store, Id id, bool own_file, onnx::GraphProto& graph) {
   constexpr size_t kSmall = 4096;
   const StoredTensor stored = stored_tensor(store.content(id));
   const bool is_in_file = stored.raw && stored.raw->data() >= store.file().data()
                           && stored.raw->data() < store.file().data() + store.file().size();
+  onnx::TensorProto& proto = *graph.add_initializer();
   if (own_file && is_in_file && stored.raw->size() > kSmall)
-    append_bytes(graph, 5, as_own_file(store, store.content(id).fields, *stored.raw));
+    parse(proto, as_own_file(store, store.content(id).fields, *stored.raw));
   else
-    graph += store.record(id);
+    parse(proto, store.message(id));
 }
 
-std::string graph_of_named_nodes(const Store& store, Id graph);
-
-// The attribute as stored, but for the nodes of graphs in it, which are named by their ids.
-std::string with_named_nodes(const Store& store, const AttributeContent& attribute) {
-  std::string bytes;
-  size_t graph = 0;
-  Records records(attribute.bytes);
-  while (const auto record = records.next())
-    if ((record->field == 6 || record->field == 11) && graph < attribute.graphs.size())
-      append_bytes(bytes, record->field, graph_of_named_nodes(store, attribute.graphs[graph++]));
-    else
-      bytes += record->whole;
-  return bytes;
-}
-
-void append_node(std::string& graph, const Store& store, Id id) {
-  const NodeContent& node = store.node(id);
-  const bool has_graphs = std::ranges::any_of(
-      node.attributes, [](const AttributeContent& each) { return !each.graphs.empty(); });
-  const std::string message = store.message(id);
-  if (!has_graphs) return append_bytes(graph, 1, with_name(message, 3, engine_name(id)));
-  std::string named;
-  append_bytes(named, 3, engine_name(id));
-  Records records(message);
-  while (const auto record = records.next())
-    if (record->field != 3 && record->field != 5) named += record->whole;
-  for (const AttributeContent& attribute : node.attributes)
-    append_bytes(named, 5, with_named_nodes(store, attribute));
-  append_bytes(graph, 1, named);
-}
-
-std::string graph_of_named_nodes(const Store& store, Id graph) {
-  std::string bytes;
-  for (Id id = store.container(graph).first; id != kNone; id = store.item(id).next)
-    if (store.item(id).kind == Kind::kNode)
-      append_node(bytes, store, id);
-    else
-      bytes += store.record(id);
-  return bytes;
-}
-
-std::string model_bytes(const Store& store, const EngineModel& model) {
-  std::string graph;
-  for (const Id id : model.nodes) append_node(graph, store, id);
-  append_bytes(graph, 2, "graph");
+void fill(const Store& store, const EngineModel& model, onnx::ModelProto& proto) {
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  graph.set_name("graph");
+  for (const Id id : model.nodes) add_node(store, id, graph);
   const bool own_file = is_own_file_readable(store);
-  for (const Id id : model.initializers) append_initializer(graph, store, id, own_file);
-  for (const std::string& input : model.inputs) append_bytes(graph, 11, input);
-  for (const std::string& output : model.outputs) append_bytes(graph, 12, output);
-  std::string bytes;
-  append_number(bytes, 1, static_cast<uint64_t>(number_field(store.file(), 1)));
-  append_bytes(bytes, 7, graph);
-  for (const Kind kind : {Kind::kOpset, Kind::kFunction})
-    for (const Id id : store.items(0, kind)) bytes += store.record(id);
-  return bytes;
+  for (const Id id : model.initializers) add_initializer(store, id, own_file, graph);
+  for (const std::string& input : model.inputs) parse(*graph.add_input(), input);
+  for (const std::string& output : model.outputs) parse(*graph.add_output(), output);
+  for (const Id id : store.items(0, Kind::kOpset))
+    parse(*proto.add_opset_import(), store.message(id));
+  for (const Id id : store.items(0, Kind::kFunction))
+    parse(*proto.add_functions(), store.message(id));
 }
 
 bool is_inexact(const TensorType& type) {
@@ -179,9 +181,17 @@ void import_nodes(Store& store, const EngineModel& model, Imported& imported) {
     options.second_input = [&](const std::string& name, const tenon::Value& first) {
       return model.second_input(node_of(name), first);
     };
-  const std::string bytes = model_bytes(store, model);
+  google::protobuf::Arena arena;
+  auto& proto = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   try {
-    import_onnx(std::as_bytes(std::span(bytes)), options, imported.network, imported.report);
+    fill(store, model, proto);
+  } catch (const Error& e) {
+    imported.report.problems.push_back(
+        {nvonnxparser::ErrorCode::kINVALID_GRAPH, e.what(), -1, "", "", {}});
+    return;
+  }
+  try {
+    import_parsed(proto, options, imported.network, imported.report);
   } catch (const Error&) {  // what could be imported is there, each layer with its shapes
   }
 }

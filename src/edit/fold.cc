@@ -245,7 +245,7 @@ class Folding {
     const Id next = store_.item(id).next;
     store_.remove(id);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].empty() || store_.users(graph_, outputs[i]).empty()) continue;
+      if (outputs[i].empty() || !store_.has_users(graph_, outputs[i])) continue;
       if (is_output(store_, graph_, outputs[i])) {
         const std::string_view name = store_.new_name(std::string(outputs[i]) + "_folded");
         insert(name, tensors[i], next);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -130,17 +131,16 @@ class ToHalf {
     ++report_.converted;
     for (const std::string_view output : node.outputs)
       if (types_.is_float(graph, output)) halves_.insert({graph, output});
-    NodeDraft draft = store_.draft(id);
-    bool changed = false;
+    std::optional<NodeDraft> changed;
+    const auto draft = [&]() -> NodeDraft& {
+      return changed ? *changed : changed.emplace(store_.draft(id));
+    };
     const auto set_value = [&](const Tensor& value) {
-      draft.set(constant_attribute(store_, value));
-      changed = true;
+      draft().set(constant_attribute(store_, value));
     };
     for (const char* name : {"to", "dtype"})
-      if (integer_attribute(node, name, 0) == kFloat32) {
-        draft.set(attribute(store_, name, int64_t{kFloat16}));
-        changed = true;
-      }
+      if (integer_attribute(node, name, 0) == kFloat32)
+        draft().set(attribute(store_, name, int64_t{kFloat16}));
     const float zero = 0;
     if (node.op_type == "ConstantOfShape" && node.find("value") == nullptr)
       set_value(halved(Tensor::of<float>(DataType::kFLOAT, Shape{1}, std::span(&zero, 1))));
@@ -151,10 +151,10 @@ class ToHalf {
     }
     for (const char* name : {"value_float", "value_floats"})
       if (node.op_type == "Constant" && !node.outputs.empty() && node.find(name) != nullptr) {
-        draft.erase(name);
+        draft().erase(name);
         set_value(halved(*constant_of(store_, graph, node.outputs.at(0))));
       }
-    if (changed) store_.replace_node(id, std::move(draft));
+    if (changed) store_.replace_node(id, std::move(*changed));
   }
 
   void retype(Id id) {
@@ -243,8 +243,9 @@ class ToHalf {
     const bool wants_half = !choice_.kept.contains(id);
     std::vector<std::pair<std::string_view, std::string_view>> names;
     for (const std::string_view input : store_.node(id).inputs)
-      if (!input.empty() && types_.is_float(graph, input)
-          && halves_.contains(meant_by(graph, input)) != wants_half)
+      if (!input.empty() && store_.producer(graph, input) != kNone
+          && halves_.contains(meant_by(graph, input)) != wants_half
+          && types_.is_float(graph, input))
         names.emplace_back(input, cast(meant_by(graph, input), wants_half));
     if (!names.empty()) rename_inputs(id, names);
   }

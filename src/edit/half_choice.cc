@@ -183,7 +183,7 @@ class Choosing {
           return;
         }
     for (const std::string_view input : node.inputs) {
-      if (input.empty() || !types_.is_float(graph_of(id), input)) continue;
+      if (input.empty()) continue;
       const float largest = largest_of(id, input);
       if (largest > kLargestHalf && !kBounding.contains(node.op_type)) {
         large_.insert(id);
@@ -203,6 +203,7 @@ class Choosing {
   // Of the finite elements of a constant; 0 for what is none.
   float largest_of(Id id, std::string_view name) {
     const Id producer = store_.producer(graph_of(id), name);
+    if (store_.item(producer).kind == Kind::kNode && op(producer) != "Constant") return 0;
     const auto known = largest_.find(producer);
     if (known != largest_.end()) return known->second;
     float largest = 0;
@@ -265,9 +266,9 @@ class Choosing {
     for (const Id id : nodes_) {
       const auto& inputs = store_.node(id).inputs;
       if (kind.is_source(id)
-          || (kind.carries(id) && std::ranges::any_of(inputs, [&](std::string_view name) {
-                return producer(id, name) != kNone;
-              })))
+          || (!carrying.empty() && kind.carries(id)
+              && std::ranges::any_of(
+                  inputs, [&](std::string_view name) { return producer(id, name) != kNone; })))
         carrying.insert(id);
     }
     if (carrying.empty()) return;

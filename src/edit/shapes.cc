@@ -8,22 +8,23 @@
 #include "edit/graph_uses.h"
 #include "edit/values.h"
 #include "edit/wire.h"
+#include "network/control_flow.h"
 
 namespace tenon::edit {
 namespace {
 
 constexpr size_t kSmall = 1 << 16;  // bytes of a constant that is computed of shapes
 
-std::unordered_set<std::string> function_names(const Store& store) {
-  std::unordered_set<std::string> names;
+std::unordered_set<std::string_view> function_names(const Store& store) {
+  std::unordered_set<std::string_view> names;
   for (const Id id : store.items(0, Kind::kFunction)) names.emplace(store.content(id).name);
   return names;
 }
 
 bool is_known_operator(const NodeContent& node) {
-  const std::string name(node.op_type);
-  return operator_is_known(is_standard_node(node) ? name
-                                                  : fmt::format("{}::{}", node.domain, name));
+  return is_standard_node(node)
+             ? operator_is_known(node.op_type)
+             : operator_is_known(fmt::format("{}::{}", node.domain, node.op_type));
 }
 
 bool has_stored_types(const Store& store, const NodeContent& node) {
@@ -48,7 +49,7 @@ EngineModel whole_model(const Store& store) {
     model.outputs.emplace_back(store.content(id).fields);
   for (const Id id : store.items(store.graph(), Kind::kNode)) {
     const NodeContent& node = store.node(id);
-    if (is_known_operator(node) || functions.contains(std::string(node.op_type))
+    if (is_known_operator(node) || functions.contains(node.op_type)
         || !has_stored_types(store, node)) {
       model.nodes.push_back(id);
       continue;
@@ -120,20 +121,30 @@ std::optional<std::vector<int64_t>> target_of(const tenon::Value* data,
   return std::ranges::count(elements, -1) > 1 ? std::nullopt : std::optional(elements);
 }
 
-using ValuesOfNames = std::unordered_map<std::string_view, const tenon::Value*>;
+// What a name of the main graph is in the network; null where it is not there.
+const tenon::Value* value_of(const Store& store, const Imported& imported, std::string_view name) {
+  const Id id = store.producer(store.graph(), name);
+  if (id == kNone) return nullptr;
+  if (store.item(id).kind == Kind::kInput)
+    for (const tenon::Value* input : imported.network.inputs())
+      if (input->name == name) return input;
+  const auto* values = store.item(id).kind == Kind::kNode ? imported.outputs_of(id) : nullptr;
+  if (values == nullptr) return nullptr;
+  const auto& outputs = store.node(id).outputs;
+  const auto index = static_cast<size_t>(std::ranges::find(outputs, name) - outputs.begin());
+  return index < values->size() ? (*values)[index] : nullptr;
+}
 
-void add_targets(const Store& store, const EngineModel& model, const ValuesOfNames& values,
+void add_targets(const Store& store, const EngineModel& model, const Imported& imported,
                  Inference& inference) {
-  const auto value_of = [&](std::string_view name) {
-    const auto found = values.find(name);
-    return found == values.end() ? nullptr : found->second;
-  };
   for (const Id id : model.nodes) {
     const NodeContent& node = store.node(id);
     if (node.op_type != "Reshape" || !is_standard_node(node) || node.inputs.size() != 2
-        || integer_attribute(node, "allowzero", 0) != 0)
+        || integer_attribute(node, "allowzero", 0) != 0
+        || is_constant(store, store.graph(), node.inputs[1]))
       continue;
-    if (auto target = target_of(value_of(node.inputs[0]), value_of(node.inputs[1])))
+    if (auto target = target_of(value_of(store, imported, node.inputs[0]),
+                                value_of(store, imported, node.inputs[1])))
       inference.targets.emplace(id, std::move(*target));
   }
 }
@@ -190,7 +201,9 @@ const TensorType* type_in(const Store& store, const TypesOfGraphs& types, Id gra
 Inference infer(Store& store, const SecondInput& second_input) {
   Inference inference;
   Types& types = inference.types[store.graph()];
-  Imported imported;
+  const auto owner = std::make_shared<Imported>();
+  Imported& imported = *owner;
+  if (second_input) inference.imported = owner;
   EngineModel model = whole_model(store);
   if (second_input)
     model.second_input = [&](Id node, const tenon::Value& first) {
@@ -202,8 +215,7 @@ Inference infer(Store& store, const SecondInput& second_input) {
   import_nodes(store, model, imported);
   const auto inexact = inexact_values(store);
   const std::vector<std::string> names = imported.network.symbol_names();
-  ValuesOfNames made;
-  for (const tenon::Value* input : imported.network.inputs()) made.emplace(input->name, input);
+  types.reserve(model.nodes.size());
   for (const Id id : model.nodes) {
     const auto* values = imported.outputs_of(id);
     if (values == nullptr) continue;
@@ -211,14 +223,13 @@ Inference infer(Store& store, const SecondInput& second_input) {
     for (size_t i = 0; i < std::min(outputs.size(), values->size()); ++i) {
       const tenon::Value* value = (*values)[i];
       if (outputs[i].empty() || value == nullptr || inexact.contains(outputs[i])) continue;
-      made.emplace(outputs[i], value);
       if (auto type = type_in(imported.network, *value, names))
         types.emplace(outputs[i], std::move(*type));
       if (auto tensor = constant_in(*value))
         inference.constants.emplace(outputs[i], std::move(*tensor));
     }
   }
-  add_targets(store, model, made, inference);
+  add_targets(store, model, imported, inference);
   const bool has_inner = !imported.report.inner_outputs.empty();
   for (const Id graph : has_inner ? store.containers() : std::vector<Id>())
     for (const Id id : store.items(graph, Kind::kNode))
@@ -229,6 +240,33 @@ Inference infer(Store& store, const SecondInput& second_input) {
       break;
     }
   return inference;
+}
+
+std::optional<Types> output_types_at(const Store& store, const Inference& open,
+                                     const InputShapes& inputs) {
+  Network& network = open.imported->network;
+  const auto has_bodies = [](const auto& node) { return control_flow_of(*node) != nullptr; };
+  if (std::ranges::any_of(network.nodes(), has_bodies)) return std::nullopt;
+  for (const auto& [id, shape] : inputs)
+    for (tenon::Value* input : network.inputs()) {
+      if (input->name != store.content(id).name) continue;
+      input->declared = Shape();
+      for (const Extent& extent : shape) input->declared.push_back(extent.value);
+    }
+  try {
+    network.infer();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  Types types;
+  const std::vector<std::string> names = network.symbol_names();
+  for (const Id id : store.items(store.graph(), Kind::kOutput)) {
+    const std::string_view name = store.content(id).name;
+    const tenon::Value* value = value_of(store, *open.imported, name);
+    if (value == nullptr) continue;
+    if (auto type = type_in(network, *value, names)) types.emplace(name, std::move(*type));
+  }
+  return types;
 }
 
 bool contradicts(const Store& store, Id graph, const Types& types) {

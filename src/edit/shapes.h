@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ using TypesOfGraphs = std::map<Id, Types>;
 const TensorType* type_in(const Store& store, const TypesOfGraphs& types, Id graph,
                           std::string_view name);
 
+struct Imported;
+
 struct Inference {
   TypesOfGraphs types;  ///< in graphs inside nodes, extents are numbers or unknown
   /// Values that are the same in every run, and small, though no constants: what is computed of
@@ -36,12 +39,20 @@ struct Inference {
   /// The first thing that keeps the engine from importing the model, but for operators that it does
   /// not know; "" when there is none.
   std::string problem;
+  /// Where a second input was asked for: the engine's network.
+  std::shared_ptr<Imported> imported;
 };
 /// Elements that the second input of a node is to have, by the extents of its first as they are
 /// found; none where it stays.
 using SecondInput =
     std::function<std::optional<std::vector<int64_t>>(Id node, const std::vector<Extent>& first)>;
 Inference infer(Store& store, const SecondInput& second_input = {});
+/// Shapes of the main graph's inputs.
+using InputShapes = std::map<Id, std::vector<Extent>>;
+/// Types of the main graph's outputs where open extents of inputs are these numbers, as the layers
+/// of `open` make them: none where one does not work, or has a network of its own.
+std::optional<Types> output_types_at(const Store& store, const Inference& open,
+                                     const InputShapes& inputs);
 /// Whether a body declares another rank of an output than was found: some exporters do with
 /// scalars, and what the body says of its shapes is then of no use.
 bool contradicts(const Store& store, Id graph, const Types& found);

@@ -12,18 +12,13 @@ std::vector<Id> graphs_outside_functions(const Store& store) {
 ValueTypes::ValueTypes(Store& store) : store_(store) {
   Inference inference = infer(store);
   for (const Id graph : graphs_outside_functions(store)) {
-    auto& types = types_[graph];
+    Types& types = types_[graph] = std::move(inference.types[graph]);
     for (const Id id : store.items(graph, Kind::kInitializer)) {
       const StoredTensor stored = stored_tensor(store.content(id));
       TensorType type{stored.type, true, {}};
       for (const int64_t extent : stored.dims) type.shape.push_back({extent, ""});
-      types.emplace(store.content(id).name, std::move(type));
+      types.insert_or_assign(store.content(id).name, std::move(type));
     }
-    Types& inferred = inference.types[graph];
-    for (const Id id : store.items(graph, Kind::kNode))
-      for (const std::string_view output : store.node(id).outputs)
-        if (const auto found = inferred.find(output); found != inferred.end())
-          types.emplace(output, std::move(found->second));
     for (const Kind kind : {Kind::kInput, Kind::kOutput, Kind::kValueInfo})
       for (const Id id : store.items(graph, kind))
         if (auto type = tensor_type(store.content(id).fields))

@@ -106,6 +106,14 @@ std::string shown_name(const onnx::NodeProto& node, int index) {
                              : one_line(node.name());
 }
 
+GraphImporter::GraphImporter(const onnx::ModelProto& model, const ImportOptions& options,
+                             const Network& network, ImportReport& report)
+    : functions_(model), options_(options), network_(network), report_(report) {
+  const auto count = static_cast<size_t>(model.graph().node_size());
+  node_names_.reserve(count);
+  named_.reserve(count);
+}
+
 std::string GraphImporter::unique_name(const Scope& scope, const onnx::NodeProto& node, int index) {
   const std::string base = scope.prefix + shown_name(node, index);
   std::string name = base;

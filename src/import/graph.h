@@ -24,8 +24,7 @@ class GraphImporter {
  public:
   /// Outputs of nodes that become layers of `network` are reported.
   GraphImporter(const onnx::ModelProto& model, const ImportOptions& options, const Network& network,
-                ImportReport& report)
-      : functions_(model), options_(options), network_(network), report_(report) {}
+                ImportReport& report);
 
   /// Adds the layers of one node, and its outputs to the scope; false when an input of it could not
   /// be imported. Takes the bytes out of tensors, and, where branches make tensors of several

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "import/graph.h"
 #include "import/graph_io.h"
+#include "import/parsed_model.h"
 
 namespace tenon {
 namespace {
@@ -61,6 +62,11 @@ class ModelImporter {
           "differ",
           scope_.opset);
     if (!graph_.name().empty()) network_.name = graph_.name();
+    const auto count = static_cast<size_t>(graph_.node_size());
+    scope_.items.reserve(count);
+    scope_.producers.reserve(count);
+    report_.node_outputs.reserve(count);
+    state_.runtime.reserve(count);
     if (!guarded(nullptr, -1, [&] { list_names(); })) return;
     find_unknown_operators();
     if (!guarded(nullptr, -1, [&] { add_inputs(graph_, scope_, options_.log); })) return;
@@ -118,10 +124,11 @@ class ModelImporter {
       for (const std::string& output : graph_.node(i).output()) {
         if (output.empty()) continue;
         check_name(output, "an output of a node");
-        const std::string node = shown_name(graph_.node(i), i);
-        require(!scope_.initializers.contains(output) && !inputs.contains(output)
-                    && scope_.producers.emplace(output, node).second,
-                "two tensors are called '{}' (one is an output of node '{}')", output, node);
+        if (scope_.initializers.contains(output) || inputs.contains(output)
+            || !scope_.producers.try_emplace(output, Producer{&graph_.node(i), i}).second)
+          fail(ErrorCode::kINVALID_ARGUMENT,
+               "two tensors are called '{}' (one is an output of node '{}')", output,
+               shown_name(graph_.node(i), i));
       }
     require(graph_.output_size() > 0, "the graph has no outputs");
   }
@@ -164,6 +171,12 @@ class ModelImporter {
   bool in_group_ = false;            // whether the node before can be imported
 };
 
+[[noreturn]] void throw_first(const ImportReport& report) {
+  const size_t more = report.problems.size() - 1;
+  const std::string rest = more == 0 ? "" : fmt::format(" (and {} more problems)", more);
+  throw Error(ErrorCode::kINVALID_ARGUMENT, report.problems[0].text + rest);
+}
+
 }  // namespace
 
 void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options, Network& network,
@@ -171,15 +184,22 @@ void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
   std::unique_ptr<onnx::ModelProto> model;
   try {
     model = parse_model(bytes, options.model_path);
-    ModelImporter(*model, options, network, report).run();
   } catch (const Error& e) {
-    const auto code = model == nullptr ? Code::kMODEL_DESERIALIZE_FAILED : Code::kINVALID_GRAPH;
-    report.problems.push_back({code, short_line(e.what()), -1, "", "", {}});
+    report.problems.push_back(
+        {Code::kMODEL_DESERIALIZE_FAILED, short_line(e.what()), -1, "", "", {}});
+    throw_first(report);
   }
-  if (report.problems.empty()) return;
-  const size_t more = report.problems.size() - 1;
-  const std::string rest = more == 0 ? "" : fmt::format(" (and {} more problems)", more);
-  throw Error(ErrorCode::kINVALID_ARGUMENT, report.problems[0].text + rest);
+  import_parsed(*model, options, network, report);
+}
+
+void import_parsed(onnx::ModelProto& model, const ImportOptions& options, Network& network,
+                   ImportReport& report) {
+  try {
+    ModelImporter(model, options, network, report).run();
+  } catch (const Error& e) {
+    report.problems.push_back({Code::kINVALID_GRAPH, short_line(e.what()), -1, "", "", {}});
+  }
+  if (!report.problems.empty()) throw_first(report);
 }
 
 std::vector<std::string> initializer_names(std::span<const std::byte> bytes,

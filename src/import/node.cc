@@ -3,7 +3,8 @@
 #include <onnx_schema.pb.h>
 
 #include <algorithm>
-#include <map>
+#include <functional>
+#include <unordered_map>
 
 #include "ops/dequantize.h"
 #include "ops/support/infer.h"
@@ -38,8 +39,17 @@ struct RegisteredOperator {
   ImportFunction import;
 };
 
-std::multimap<std::string, RegisteredOperator, std::less<>>& rows() {
-  static std::multimap<std::string, RegisteredOperator, std::less<>> table;
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+// By operator, in no order.
+using Rows =
+    std::unordered_map<std::string, std::vector<RegisteredOperator>, TextHash, std::equal_to<>>;
+
+Rows& rows() {
+  static Rows table;
   return table;
 }
 
@@ -82,7 +92,9 @@ void NodeContext::expect_inputs(int min, int max) const {
 
 Value& NodeContext::given(int i) const {
   if (!has_input(i)) fail_import(Code::kINVALID_NODE, "input {} is missing", i);
-  return *as_tensor(inputs_[index(i)], fmt::format("input {}", i));
+  const Item& item = inputs_[index(i)];
+  Value* const* tensor = std::get_if<Value*>(&item);
+  return tensor != nullptr ? **tensor : *as_tensor(item, fmt::format("input {}", i));
 }
 
 Value& NodeContext::input(int i) {
@@ -279,11 +291,12 @@ std::string qualified_operator(const std::string& domain, const std::string& op)
 ImportFunction find_row(std::string_view op, int64_t opset) {
   ImportFunction best = nullptr;
   int64_t since = 0;
-  const auto [first, last] = rows().equal_range(op);
-  for (auto it = first; it != last; ++it)
-    if (it->second.row.since <= opset && it->second.row.since > since) {
-      best = it->second.import;
-      since = it->second.row.since;
+  const auto found = rows().find(op);
+  if (found == rows().end()) return nullptr;
+  for (const RegisteredOperator& each : found->second)
+    if (each.row.since <= opset && each.row.since > since) {
+      best = each.import;
+      since = each.row.since;
     }
   return best;
 }
@@ -294,7 +307,8 @@ bool operator_is_known(std::string_view name) {
 
 std::vector<OperatorRow> supported_operators() {
   std::vector<OperatorRow> list;
-  for (const auto& [name, row] : rows()) list.push_back(row.row);
+  for (const auto& [name, of_name] : rows())
+    for (const RegisteredOperator& each : of_name) list.push_back(each.row);
   std::sort(list.begin(), list.end(), [](const OperatorRow& a, const OperatorRow& b) {
     return std::tie(a.domain, a.name, a.since) < std::tie(b.domain, b.name, b.since);
   });
@@ -304,7 +318,7 @@ std::vector<OperatorRow> supported_operators() {
 namespace detail {
 bool register_row(OperatorRow row, ImportFunction import) {
   std::string name = qualified_operator(row.domain, row.name);
-  rows().emplace(std::move(name), RegisteredOperator{std::move(row), import});
+  rows()[std::move(name)].push_back({std::move(row), import});
   return true;
 }
 }  // namespace detail

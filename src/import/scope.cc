@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "import/graph.h"
 #include "import/node.h"
 #include "network/control_flow.h"
 
@@ -37,7 +38,7 @@ Item Scope::find(const std::string& name) {
   if (const auto it = producers.find(name); it != producers.end())
     fail_import(Code::kINVALID_GRAPH,
                 "tensor '{}' is used before node '{}' makes it: the nodes form a cycle", name,
-                it->second);
+                shown_name(*it->second.node, it->second.index));
   fail_import(Code::kINVALID_GRAPH,
               "tensor '{}' does not exist: no input, initializer or node has that name", name);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,11 @@
 #include "import/sequence.h"
 
 namespace tenon {
+
+struct Producer {
+  const onnx::NodeProto* node = nullptr;
+  int index = 0;
+};
 
 struct Scope {
   ImportState* state = nullptr;          // of the network that layers go to
@@ -26,7 +32,7 @@ struct Scope {
   int depth = 0;     // graphs around this one
   std::unordered_map<std::string, Item> items;
   std::unordered_map<std::string, onnx::TensorProto*> initializers;
-  std::unordered_map<std::string, std::string> producers;  // tensor -> node that makes it, later on
+  std::unordered_map<std::string_view, Producer> producers;  // of tensors that are made later on
   // Outputs that are not supported, and why; an error only where one is used.
   std::unordered_map<std::string, std::string> missing_outputs;
   std::unordered_map<const Value*, Value*> captures;  // outer value -> input of the body

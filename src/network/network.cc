@@ -196,7 +196,7 @@ Node& Network::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, std:
   node.name = name.empty() ? fmt::format("(Unnamed Layer* {}) [{}]", node.id, node.op->name())
                            : std::move(name);
   for (int i = 0; i < node.op->output_count(); ++i) {
-    Value& v = new_value(fmt::format("{}_output_{}", node.name, i));
+    Value& v = new_value(node.name + "_output_" + std::to_string(i));
     v.producer = &node;
     v.output_index = i;
     node.outputs.push_back(&v);

@@ -46,6 +46,7 @@ LocalFunctions::LocalFunctions(const onnx::ModelProto& model) {
 }
 
 const onnx::FunctionProto* LocalFunctions::find(const onnx::NodeProto& node) const {
+  if (by_name_.empty()) return nullptr;
   const auto it = by_name_.find(key_of(node.domain(), node.op_type(), node.overload()));
   return it == by_name_.end() ? nullptr : it->second;
 }

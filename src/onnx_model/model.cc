@@ -84,7 +84,7 @@ bool is_standard(const std::string& domain) {
 
 bool is_utf8(const std::string& text) {
   for (std::string_view rest = text; !rest.empty();) {
-    const size_t length = utf8_length(rest);
+    const size_t length = static_cast<unsigned char>(rest[0]) < 128 ? 1 : utf8_length(rest);
     if (length == 0) return false;
     rest.remove_prefix(length);
   }

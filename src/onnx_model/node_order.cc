@@ -18,6 +18,7 @@ class NodeOrder {
  public:
   explicit NodeOrder(const Nodes& nodes)
       : readers_(static_cast<size_t>(nodes.size())), unmade_(readers_.size()) {
+    producers_.reserve(readers_.size());
     for (int i = 0; i < nodes.size(); ++i)
       for (const std::string& output : nodes[i].output()) producers_.emplace(output, i);
     for (int i = 0; i < nodes.size(); ++i) add_reads(nodes[i], i);

@@ -161,7 +161,7 @@ class Graphs(OnnxCase):
         self.refuse("onnx", "set-batch=-2", self.model, "-o", self.out, names=["'-2' is no extent"])
 
     def test_shapes_inside(self):
-        """What lies in branches and functions does not follow, and is refused; what they declare follows."""
+        """What lies in branches does not follow, and is refused; what they declare follows. What lies in functions follows in the main graph."""
         steps = lambda p: [helper.make_node("Constant", [], [p + "s"], value_ints=[2, -1]), helper.make_node("Reshape", ["x", p + "s"], [p + "r"], p + "fixed"),
                            helper.make_node("Flatten", [p + "r"], [p + "o"])]
         free = lambda p: [helper.make_node("Relu", ["x"], [p + "m"]), helper.make_node("Reshape", ["w", "two"], [p + "w"]),
@@ -172,14 +172,29 @@ class Graphs(OnnxCase):
             branches = [helper.make_graph(nodes(p), p, [], [value(p + "o", 2, 4)], value_info=[value(p + "m", 2, 4)]) for p in "ab"]
             return model_of([helper.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1])], [value("x", 2, 4), condition],
                             [value("y", 2, 4)], [tensor("w", 2, 8), integers("two", 4, 4)])
-        call = helper.make_function("local", "F", ["x"], ["o"], steps(""), [helper.make_opsetid("", 17)])
-        calling = model_of([helper.make_node("F", ["x"], ["y"], domain="local")], [value("x", 2, 4)], [value("y", 2, 4)], functions=[call], opsets=[("local", 1)])
-        for model in branching(steps), calling:
-            onnx.save(model, self.model)
+        onnx.save(branching(steps), self.model)
+        for verb in "set-batch=N", "set-dims=x:6,4":
+            self.refuse("onnx", verb, self.model, "-o", self.out, names=["fixed", "[2,-1]", "inline"])
+        opset, x = [helper.make_opsetid("", 17)], RANDOM.standard_normal((6, 4)).astype(np.float32)
+        reshape = helper.make_node("Reshape", ["x", "s"], ["o"])
+        target = [helper.make_node("Constant", [], ["two"], value_ints=[2]), helper.make_node("Constant", [], ["four"], value_ints=[4]),
+                  helper.make_node("Concat", ["two", "four"], ["s"], axis=0)]
+        call = lambda *inputs: helper.make_node("F", inputs, ["y"], domain="local")
+        for nodes, function in (
+                ([call("x")], helper.make_function("local", "F", ["x"], ["o"], steps(""), opset)),
+                ([call("x", "two_four")], helper.make_function("local", "F", ["x", "s"], ["o"], [reshape], opset)),
+                ([call("x")], helper.make_function("local", "F", ["x"], ["o"], [*target, reshape], opset)),
+                ([helper.make_node("F", [], ["s"], domain="local"), helper.make_node("Reshape", ["x", "s"], ["y"])],
+                 helper.make_function("local", "F", [], ["s"], target, opset))):
+            calling = model_of(nodes, [value("x", 2, 4)], [value("y", 2, 4)], [integers("two_four", 2, 4)], functions=[function],
+                               opsets=[("local", 1)])
             for verb in "set-batch=N", "set-dims=x:6,4":
-                self.refuse("onnx", verb, self.model, "-o", self.out, names=["fixed", "[2,-1]", "inline"])
-        edited, _ = self.edit(calling, "inline", "set-batch=N")
-        self.assertEqual(self.outputs(edited, x=np.ones((3, 4), np.float32))[0].shape, (3, 4))
+                with self.subTest(verb, nodes=operators(calling), inside=[node.op_type for node in function.node]):
+                    edited, said = self.edit(calling, verb)
+                    self.assertIn("1 constants", said)
+                    np.testing.assert_array_equal(self.outputs(edited, x=x)[0], x)
+            half, _ = self.edit(calling, "float16")
+            np.testing.assert_allclose(self.outputs(half, x=x[:2])[0], x[:2], rtol=1e-3)
         for verb in "set-batch=N", "set-dims=x:6,4":
             edited, _ = self.edit(branching(free), verb)
             for branch in edited.graph.node[0].attribute:
