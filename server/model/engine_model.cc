@@ -123,6 +123,21 @@ PipelineParts engine_parts(const nvinfer1::ICudaEngine& engine, const std::strin
   return parts;
 }
 
+// Some models take no zeros, as a rate of samples.
+serve::Instance<serve::Tensors, serve::Tensors> with_advice(
+    serve::Instance<serve::Tensors, serve::Tensors> instance) {
+  if (!instance.warm_up) return instance;
+  instance.warm_up = [warm_up =
+                          std::move(instance.warm_up)]() -> Result<std::vector<serve::BatchTime>> {
+    auto times = warm_up();
+    if (times) return times;
+    return Error{times.error()
+                 + "; this was its run with zeros before requests, which a model that takes none "
+                   "goes without by the parameter warm_up: \"off\""};
+  };
+  return instance;
+}
+
 std::shared_ptr<Model> load_engine(const std::string& path, const std::string& version,
                                    const ModelConfig& config, const QueueLimits& limits) {
   std::vector<int> devices = config.devices;
@@ -134,8 +149,9 @@ std::shared_ptr<Model> load_engine(const std::string& path, const std::string& v
     serve::EngineInstanceOptions options;
     options.count = config.instances;
     options.max_batch = parts.metadata.max_batch;
+    options.is_warm = config.is_warm;
     for (auto& instance : value_of(engine_instances(engine, options)))
-      parts.instances.push_back(std::move(instance));
+      parts.instances.push_back(with_advice(std::move(instance)));
   }
   return start_pipeline_model(std::move(parts), config, limits);
 }

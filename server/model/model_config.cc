@@ -217,11 +217,13 @@ void take_sequence(const SequenceBatchingMessage& from, ModelConfig& to) {
 }
 
 void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
+  std::string warm_up;
   for (const auto& [key, value] : from.parameters()) {
     std::string* const field = key == "min_shapes"   ? &to.min_shapes
                                : key == "opt_shapes" ? &to.opt_shapes
                                : key == "max_shapes" ? &to.max_shapes
                                : key == "precision"  ? &to.precision
+                               : key == "warm_up"    ? &warm_up
                                                      : nullptr;
     if (field == nullptr) {
       to.parameters[key] = value.string_value();
@@ -233,6 +235,9 @@ void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
   if (!to.precision.empty() && to.precision != "fp32" && to.precision != "fp16"
       && to.precision != "int8")
     throw Error{"precision: expected fp32, fp16 or int8, found '" + printable(to.precision) + "'"};
+  if (!warm_up.empty() && warm_up != "on" && warm_up != "off")
+    throw Error{"warm_up: expected on or off, found '" + printable(warm_up) + "'"};
+  to.is_warm = warm_up != "off";
 }
 
 }  // namespace

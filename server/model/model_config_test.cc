@@ -43,6 +43,7 @@ TEST(ModelConfig, ReadsTritonsTextAndItsJson) {
     EXPECT_EQ(config->version_policy, VersionPolicy::kSpecific);
     EXPECT_THAT(config->versions, ElementsAre(1, 3));
     EXPECT_EQ(config->precision, "fp16");
+    EXPECT_TRUE(config->is_warm);
     ASSERT_EQ(config->tensors.size(), 1u);
     EXPECT_TRUE(config->tensors[0].is_input);
     EXPECT_EQ(config->tensors[0].name, "images");
@@ -109,6 +110,8 @@ TEST(ModelConfig, WhatIsWrongIsNamed) {
   EXPECT_THAT(error("dynamic_batching { max_queue_delay_microseconds: 9000000000 }"),
               HasSubstr("an hour"));
   EXPECT_THAT(error("default_model_filename: '../secret'"), HasSubstr("'../secret'"));
+  EXPECT_THAT(error("parameters { key: 'warm_up' value { string_value: 'no' } }"),
+              HasSubstr("warm_up: expected on or off, found 'no'"));
   EXPECT_THAT(error("parameters { key: 'precision' value { string_value: 'fp4' } }"),
               HasSubstr("'fp4'"));
   EXPECT_NE(parse_model_config("{", true).error(), "");
