@@ -1,22 +1,25 @@
 """Measures tenon-server with `tenon load`: what it costs over the bare engine, and beside other servers.
 
-    pip install -r bench/requirements.txt grpcio tritonclient
+    pip install -r bench/requirements.txt 'ray[serve]'
     python bench/server.py overhead                  # a model of no work: one client, and 64
-    python bench/server.py large                     # tensors of 50 MB, beside memcpy
+    python bench/server.py large                     # tensors of 50 MB, beside memcpy and a bare socket
     python bench/server.py models --models resnet50  # concurrency 1, 8, 64, 512, beside OpenVINO and ONNX Runtime
+    python bench/server.py all                       # the three of them
 
 Peers: OpenVINO behind gRPC's callback API in C++ (openvino_server.cc, compiled here), in both of its performance modes, and ONNX
-Runtime behind gRPC's asyncio API. OpenVINO Model Server itself is neither on PyPI nor in Debian. All servers and the load share the
-machine's cores; servers take turns, so that all see the same machine. `engine` is the plan alone, by `tenon bench`.
+Runtime behind gRPC's asyncio API and behind Ray Serve. OpenVINO Model Server itself is neither on PyPI nor in Debian. All servers and the load
+share the machine's cores; servers take turns, so that all see the same machine. `engine` is the plan alone, by `tenon bench`.
 """
 import argparse
 import contextlib
 import json
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -28,7 +31,6 @@ from serving import Server, write_model  # noqa: E402
 
 TENON = ROOT / "build/release/tools/tenon/tenon"
 MODELS = ROOT / ".cache/bench/models"
-CONCURRENCY = "1,8,64,512"
 LARGE = 50_000_000 // 4  # elements
 
 
@@ -92,12 +94,31 @@ def overhead(options, folder):
     return rows
 
 
+def socket_seconds():
+    """To send so many bytes over loopback into memory that is there, the median of ten."""
+    source, target = memoryview(bytes(4 * LARGE)), memoryview(bytearray(4 * LARGE))
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender, times = socket.create_connection(listener.getsockname()), []
+    receiver, _ = listener.accept()
+    for _ in range(10):
+        begin = time.perf_counter()
+        thread = threading.Thread(target=sender.sendall, args=(source,))
+        thread.start()
+        at = 0
+        while at < len(target):
+            at += receiver.recv_into(target[at:])
+        thread.join()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
 def large(options, folder):
     """GB/s of inputs of 50 MB, of which the model takes one element; and of outputs, which it makes of one."""
     models = folder / "models"
     shape = [1, LARGE]
     starts = [helper.make_tensor(name, 7, [1], [value]) for name, value in (("zero", 0), ("one", 1), ("axis", 1))]
     write_model(models / "in.onnx", [helper.make_node("Slice", ["x", "zero", "one", "axis"], ["y"])], shape, starts, output=[1, 1])
+    write_model(models / "out.onnx", [helper.make_node("Expand", ["x", "shape"], ["y"])], [1, 1], [helper.make_tensor("shape", 7, [2], shape)], output=shape)
     rows = []
     source, target = np.ones(LARGE, np.float32), np.empty(LARGE, np.float32)
     times = []
@@ -106,23 +127,25 @@ def large(options, folder):
         np.copyto(target, source)
         times.append(time.perf_counter() - begin)
     rows.append({"what": "memcpy", "GB/s": 4 * LARGE / statistics.median(times) / 1e9})
+    rows.append({"what": "socket, TCP", "GB/s": 4 * LARGE / socket_seconds() / 1e9})
     with tenon_server(models) as tcp, tenon_server(models, http=f"unix:{folder}/http", grpc=f"unix:{folder}/grpc"):
         for protocol in ("http", "grpc"):
             for what, url in (("TCP", f"127.0.0.1:{getattr(tcp, protocol)}"), ("UNIX socket", f"unix:{folder}/{protocol}")):
-                level, = load("in", url, protocol=protocol, seconds=options.seconds)
-                rows.append({"what": f"{protocol}, {what}", "ms": level["latencyMs"]["p50"], "GB/s": 4 * LARGE / level["latencyMs"]["p50"] / 1e6})
+                for model in ("in", "out"):
+                    level, = load(model, url, protocol=protocol, seconds=options.seconds)
+                    rows.append({"what": f"{protocol}, {what}, {model}", "ms": level["latencyMs"]["p50"], "GB/s": 4 * LARGE / level["latencyMs"]["p50"] / 1e6})
     return rows
 
 
 def compile_openvino_server(folder):
     import openvino
     wheel = pathlib.Path(openvino.__file__).parent
-    schema = ROOT / "build/release/server/grpc/schema"
+    built = ROOT / "build/release/server/grpc"
     library, = wheel.glob("libs/libopenvino.so.*")
     program = ROOT / ".cache/bench/openvino_server"
     source = ROOT / "bench/openvino_server.cc"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{schema}", "-isystem", wheel / "include", source, *schema.glob("*.cc"), "-o", program, library,
+        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{built}/schema", "-isystem", wheel / "include", source, built / "libtenon_grpc_schema.a", "-o", program, library,
                         f"-Wl,-rpath,{wheel}/libs", "-lgrpc++", "-lgrpc", "-lgpr", "-labsl_synchronization", "-lprotobuf", "-lpthread"], check=True)
     return program
 
@@ -139,19 +162,22 @@ def models_beside_peers(options, folder):
         port = 18500
 
         def measure(what, url, protocol="grpc"):
-            levels = load(model, url, f"--concurrency-range={CONCURRENCY}", protocol=protocol, seconds=options.seconds)
+            levels = load(model, url, f"--concurrency-range={options.concurrency}", protocol=protocol, seconds=options.seconds)
             rows.append({"what": f"{model}: {what}"} | {str(round(level["concurrency"])): level["answersPerSecond"] for level in levels}
-                        | {f"p50 ms of {round(level['concurrency'])}": level["latencyMs"]["p50"] for level in levels})
+                        | {f"{p} ms of {round(level['concurrency'])}": level["latencyMs"][p] for level in levels for p in ("p50", "p99")})
             print(rows[-1], file=sys.stderr, flush=True)
 
         with tenon_server(folder / "models") as server:
             measure("tenon, gRPC", f"127.0.0.1:{server.grpc}")
             measure("tenon, HTTP", f"127.0.0.1:{server.http}", "http")
+        for row in rows[-2:]:
+            row["% of the engine"] = 100 * max(value for key, value in row.items() if key.isdigit()) / rate
         for mode in ("latency", "throughput"):
             with peer(program, onnx, port, mode, options.threads):
                 measure(f"OpenVINO, {mode}", f"127.0.0.1:{port}")
-        with peer(sys.executable, ROOT / "bench/onnxruntime_server.py", onnx, port, 2, max(options.threads // 2, 1)):
-            measure("ONNX Runtime", f"127.0.0.1:{port}")
+        for name, protocol in (("onnxruntime", "grpc"), ("ray", "http")):
+            with peer(sys.executable, ROOT / f"bench/{name}_server.py", onnx, port, 2, max(options.threads // 2, 1)):
+                measure("ONNX Runtime, " + {"grpc": "gRPC", "http": "Ray Serve"}[protocol], f"127.0.0.1:{port}", protocol)
         (folder / f"models/{model}.plan").unlink()
     return rows
 
@@ -163,20 +189,25 @@ def table(rows):
         print("| " + " | ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in (row.get(column, "") for column in columns)) + " |")
 
 
+PARTS = {"overhead": overhead, "large": large, "models": models_beside_peers}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["overhead", "large", "models"])
+    parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("--models", type=lambda text: text.split(","), default=["resnet50", "bert_base"])
     parser.add_argument("--seconds", type=float, default=1.0, help="of a window; three are measured")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--concurrency", default="1,8,64,512")
     parser.add_argument("--json")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        part = {"overhead": overhead, "large": large, "models": models_beside_peers}[options.part]
-        rows = part(options, pathlib.Path(folder))
-    table(rows)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(rows, indent=2) + "\n")
+    result = {}
+    for name in PARTS if options.part == "all" else [options.part]:
+        with tempfile.TemporaryDirectory() as folder:
+            result[name] = PARTS[name](options, pathlib.Path(folder))
+        table(result[name])
+        if options.json:
+            pathlib.Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

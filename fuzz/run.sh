@@ -24,6 +24,14 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
   printf '\0\0{"id":"7","inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[1.5,-2e3]]}],"outputs":[{"name":"y"}],"parameters":{"timeout":9}}' \
     >"$build/corpus/server_request_fuzz/json"
   printf '\4\0{"inputs":[{"name":"x","datatype":"INT8","shape":[4],"parameters":{"binary_data_size":4}}]}abcd' >"$build/corpus/server_request_fuzz/binary"
+  mkdir -p "$build/corpus/server_http_fuzz" "$build/corpus/server_grpc_fuzz"
+  body='{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}'
+  printf '\20\0POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%sGET /v2 HTTP/1.1\r\n\r\n' ${#body} "$body" \
+    >"$build/corpus/server_http_fuzz/length"
+  printf '\100\0POST /v2/models/double/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n' ${#body} "$body" \
+    >"$build/corpus/server_http_fuzz/chunks"
+  # A model "m", an input "x" of INT8 (2), and its raw bytes.
+  printf '\7\12\1m\52\14\12\1x\22\4INT8\32\1\2\72\2ab' >"$build/corpus/server_grpc_fuzz/raw"
   # A few of each layer kind.
   models=()
   for kind in conv_with convtranspose averagepool_2d_pads maxpool_2d_pads add_bcast relu_ softmax_axis gemm_all \

@@ -1,0 +1,38 @@
+// Feeds messages of inference calls to the server's reader, in slices of a size that the first byte
+// says. It may refuse them with an error, and nothing else. What it accepts is read to the last
+// element.
+#include <cstdint>
+#include <vector>
+
+#include "grpc/infer_request.h"
+
+namespace {
+
+using namespace tenon::server;
+
+// Sums all bytes, so that a sanitizer sees each.
+void read(InferRequest& request) {
+  static volatile unsigned sum;
+  for (NamedTensor& input : request.inputs) {
+    const auto data = input.tensor.cpu();
+    if (!data) continue;
+    const auto* const bytes = static_cast<const unsigned char*>(*data);
+    for (size_t i = 0; i < input.tensor.bytes(); ++i) sum = sum + bytes[i];
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  const size_t part = data[0] + size_t{1};
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 1; at < size; at += part)
+    slices.emplace_back(data + at, std::min(part, size - at));
+  grpc::ByteBuffer bytes(slices.data(), slices.size());
+  auto message = read_infer_message(bytes);
+  if (!message) return 0;
+  auto decoded = decode_request(*std::move(message), 256);
+  if (auto* request = std::get_if<DecodedRequest>(&decoded)) read(request->request);
+  return 0;
+}
