@@ -152,7 +152,7 @@ struct CachedAttention {
           "rotates them; (B, 1) is for plain tokens.",
       .differs =
           "Any sizes of heads, on any GPU, in float32 and bfloat16. The cache that comes out is "
-          "written whole, not in index. No FP8."};
+          "written whole, not in place. No FP8."};
 
   void prepare() const {
     if (key_heads < 1 || heads < key_heads || heads % key_heads != 0)
