@@ -153,6 +153,7 @@ Ending run_process(const Start& start, std::chrono::seconds limit,
   if (ending.hung) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  ending.succeeded = !ending.hung && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (ending.hung) {
     ending.text = fmt::format("it did not come back within {} s", limit.count());
   } else if (!WIFSIGNALED(status)) {

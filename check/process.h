@@ -22,6 +22,7 @@ struct Start {
 /// How a process ended; `text` is for messages, as "it was ended by signal SIGSEGV".
 struct Ending {
   bool hung = false;
+  bool succeeded = false;  // with exit code 0
   std::string text;
   std::string errors;  // what it wrote to standard error, as much as fits
 };

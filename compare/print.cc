@@ -8,7 +8,8 @@
 #include <span>
 
 #include "compare/compare.h"
-#include "compare/page.h"
+#include "compare/page_text.h"
+#include "page/page.h"
 
 namespace tenon::compare {
 namespace {

@@ -55,8 +55,8 @@ inline Text dump(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig
   return Text(tenonDump != nullptr ? tenonDump(&network, &config, stage, format) : nullptr);
 }
 
-/// What this process runs on, as a JSON object: processor, instruction set, threads, memory,
-/// libraries.
+/// What this process runs on, as a JSON object: version of Tenon, processor, instruction set,
+/// threads, memory, libraries.
 inline Text describe_machine() noexcept {
   return Text(tenonDescribeMachine != nullptr ? tenonDescribeMachine() : nullptr);
 }
@@ -69,13 +69,17 @@ inline Text describe_operators() noexcept {
 }
 
 /// What the layers of `context` had to do in its last run, and what this machine can at best, as a
-/// JSON object: "threads"; "operationsPerSecond" of float32 and "bytesPerSecond" read from memory,
-/// measured by this call, which takes a third of a second; and "layers" in the order in which
-/// IProfiler hears of them, each with "name", "kind", "kernel", "operations" and "bytes".
-/// Operations are those of the layer's definition, a multiply-add counting as two, whatever the
-/// kernel computes; layers that move data, plugins, loops and conditionals count 0. Bytes are those
-/// of inputs, outputs and constants, once each. Null, after an error to the engine's logger, when
-/// the context has not run, or when it runs on a GPU, whose peaks are not known yet.
+/// JSON object: "target"; "threads"; "operationsPerSecond" of float32 and "bytesPerSecond" read
+/// from memory, measured by this call, which takes a third of a second, and left out of a GPU,
+/// whose peaks are not known yet; "tensors"; and "layers" in the order in which IProfiler hears of
+/// them. A layer has "name", "kind", "kernel", "operations", "bytes", "inputs" and "outputs"
+/// (indices into "tensors") and "stream" (0 is the caller's). Operations are those of the layer's
+/// definition, a multiply-add counting as two, whatever the kernel computes; layers that move data,
+/// plugins, loops and conditionals count 0. Bytes are those of inputs, outputs and constants, once
+/// each. A tensor has "name", "type", "layout", "shape", "bytes" (0 where a kernel has packed it,
+/// or on the host), "place" ("input", "output", "constant", "host", "alias" or "arena", the
+/// context's own memory) and, of an alias, "shares": whose memory it is in. Null, after an error to
+/// the engine's logger, when the context has not run.
 inline Text describe_work(nvinfer1::IExecutionContext& context) noexcept {
   return Text(tenonDescribeWork != nullptr ? tenonDescribeWork(&context) : nullptr);
 }

@@ -5,9 +5,11 @@
 #include <tenon/describe.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "api/build.h"
 #include "api/calibration.h"
@@ -21,6 +23,7 @@
 #include "optimize/optimize.h"
 #include "plan/inspect.h"
 #include "plan/plan_file.h"
+#include "plan/streams.h"
 #include "plan/work.h"
 
 namespace {
@@ -48,21 +51,76 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
   return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
 }
 
-nlohmann::ordered_json work_json(const tenon::Plan& plan, const tenon::Peaks& peaks,
+const char* place_text(tenon::PlanTensor::Place place) {
+  using Place = tenon::PlanTensor::Place;
+  switch (place) {
+    case Place::kInput:
+      return "input";
+    case Place::kOutput:
+      return "output";
+    case Place::kWeight:
+    case Place::kNone:
+      return "constant";
+    case Place::kHost:
+      return "host";
+    case Place::kAlias:
+      return "alias";
+    default:
+      return "arena";
+  }
+}
+
+nlohmann::ordered_json tensors_json(const tenon::Plan& plan, std::span<const tenon::Shape> shapes) {
+  auto tensors = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const tenon::PlanTensor& tensor = plan.tensors[i];
+    const auto index = static_cast<int32_t>(i);
+    const tenon::Shape& shape = shapes[i];
+    const bool is_known =
+        std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent >= 0; });
+    nlohmann::ordered_json row = {
+        {"name", tensor.name},
+        {"type", tenon::name_of(tensor.type)},
+        {"layout", tenon::name_of(tensor.layout)},
+        {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
+        {"bytes", is_known ? tenon::bytes_of_tensor(plan, index, shape) : 0},
+        {"place", place_text(tensor.place)}};
+    if (tensor.place == tenon::PlanTensor::Place::kAlias) row["shares"] = plan.root_of(index);
+    tensors.push_back(row);
+  }
+  return tensors;
+}
+
+// Indices of tensors, without those of inputs that are left out.
+std::vector<int32_t> given(std::vector<int32_t> tensors) {
+  std::erase(tensors, -1);
+  return tensors;
+}
+
+nlohmann::ordered_json work_json(const tenon::Plan& plan, const std::optional<tenon::Peaks>& peaks,
                                  std::span<const tenon::Shape> shapes) {
   auto layers = nlohmann::ordered_json::array();
-  for (const tenon::PlanStep& step : plan.steps) {
+  const tenon::Streams streams = tenon::streams_of(plan);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const tenon::PlanStep& step = plan.steps[i];
     const tenon::StepWork work = tenon::work_of(plan, step, shapes);
     layers.push_back({{"name", step.name},
                       {"kind", step.op},
                       {"kernel", step.kernel},
                       {"operations", work.operations},
-                      {"bytes", work.bytes}});
+                      {"bytes", work.bytes},
+                      {"inputs", given(step.inputs)},
+                      {"outputs", given(step.outputs)},
+                      {"stream", streams.steps[i].stream}});
   }
-  return {{"threads", tenon::thread_count()},
-          {"operationsPerSecond", peaks.operations_per_second},
-          {"bytesPerSecond", peaks.bytes_per_second},
-          {"layers", layers}};
+  nlohmann::ordered_json json = {{"target", plan.target}, {"threads", tenon::thread_count()}};
+  if (peaks) {
+    json["operationsPerSecond"] = peaks->operations_per_second;
+    json["bytesPerSecond"] = peaks->bytes_per_second;
+  }
+  json["tensors"] = tensors_json(plan, shapes);
+  json["layers"] = layers;
+  return json;
 }
 
 // What each target is here, or why there is none.
@@ -128,6 +186,7 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
                              * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / 1e9;
     const tenon::Target& host = tenon::target_named("cpu");
     nlohmann::ordered_json facts = {
+        {"version", TENON_VERSION},
         {"interface",
          fmt::format("TensorRT {}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
         {"target", default_target_text()},
@@ -173,12 +232,7 @@ nvinfer1::IHostMemory* tenonDescribeWork(nvinfer1::IExecutionContext* context) n
     const auto shapes = ours->shapes_of_last_run();
     tenon::require(!shapes.empty(),
                    "the context has not run, and its layers have no shapes: run it first");
-    const auto peaks = tenon::target_named(plan.target).measure_peaks();
-    tenon::require(peaks.has_value(),
-                   "rooflines are for targets whose peaks are known; those of "
-                   "the target {} are not known yet",
-                   plan.target);
-    const auto json = work_json(plan, *peaks, shapes);
+    const auto json = work_json(plan, tenon::target_named(plan.target).measure_peaks(), shapes);
     return memory_of(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
 }

@@ -21,14 +21,6 @@ std::vector<Shape> shapes_of(std::span<const int32_t> tensors, std::span<const S
   return list;
 }
 
-// In the memory that the step reads or writes.
-double bytes_of_tensor(const Plan& plan, int32_t tensor, const Shape& shape) {
-  const Place place = plan.tensors[static_cast<size_t>(plan.root_of(tensor))].place;
-  if (place == Place::kHost || place == Place::kNone) return 0;
-  return static_cast<double>(
-      bytes_of(plan.tensors[static_cast<size_t>(tensor)].type, shape.volume()));
-}
-
 double bytes_of_step(const Plan& plan, const PlanStep& step, bool takes_parts,
                      std::span<const Shape> in, std::span<const Shape> out) {
   double written = 0;
@@ -46,6 +38,13 @@ double bytes_of_step(const Plan& plan, const PlanStep& step, bool takes_parts,
 }
 
 }  // namespace
+
+double bytes_of_tensor(const Plan& plan, int32_t tensor, const Shape& shape) {
+  const Place place = plan.tensors[static_cast<size_t>(plan.root_of(tensor))].place;
+  if (place == Place::kHost || place == Place::kNone) return 0;
+  return static_cast<double>(
+      bytes_of(plan.tensors[static_cast<size_t>(tensor)].type, shape.volume()));
+}
 
 StepWork work_of(const Plan& plan, const PlanStep& step, std::span<const Shape> shapes) {
   const auto in = shapes_of(step.inputs, shapes), out = shapes_of(step.outputs, shapes);

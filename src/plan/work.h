@@ -14,6 +14,10 @@ struct StepWork {
   double bytes = 0;
 };
 
+/// What a tensor takes in the memory that steps read and write; 0 of those on the host and of
+/// constants that a kernel has packed.
+double bytes_of_tensor(const Plan& plan, int32_t tensor, const Shape& shape);
+
 /// @param shapes of all tensors of the plan. Nothing where one of the step's is not known.
 StepWork work_of(const Plan& plan, const PlanStep& step, std::span<const Shape> shapes);
 

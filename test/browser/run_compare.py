@@ -54,13 +54,13 @@ def main():
         with Page(options.chromium, folder / "profile") as page:
             page.open(file.as_uri())
             check("errors", [], page.errors)
-            check("boxes", len(names), page.value("document.querySelectorAll('rect.node').length"))
+            check("boxes", len(names), page.value("graph.count"))
             check("rows", sorted(names), sorted(page.value("[...document.querySelectorAll('#rows tr')].map(row => row.cells[2].textContent)")))
             check("lines between boxes", sum(i in names for t in {t["tensor"]: t for t in report["outputs"] + report["tensors"]}.values() for i in t["inputs"]),
-                  page.value("document.querySelectorAll('path').length"))
+                  page.value("graph.lines"))
             check("requests", [file.as_uri()], page.requests)
-            fill = "(t => [...rects].find(([key]) => key.tensor === t)[1].getAttribute('fill'))"
-            worst = page.value("document.querySelector('rect.chosen title').textContent")
+            fill = "(t => graph.fill(tensors.find(each => each.tensor === t)))"
+            worst = page.value("graph.marked.tensor")
             check("the worst is chosen", True, worst in (HARM, "h1"))
             others = [n for n in names if n not in (HARM, "h1")]
             hue = lambda tensor: float(page.value(f"{fill}({tensor!r})").split("(")[1].split(" ")[0])

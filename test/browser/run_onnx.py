@@ -67,16 +67,20 @@ def use_small(page, file):
     check("errors", [], page.errors)
     check("requests", [file.as_uri()], page.requests)
     check("title", "a & b", page.value("document.querySelector('h1').textContent"))
-    names = page.value("[...document.querySelectorAll('rect.node title')].map(t => t.textContent)")
+    names = page.value("items.map(item => item.name)")
+    check("boxes in sight", str(len(names)), page.value("document.getElementById('graph').dataset.boxes"))
     check("boxes", sorted(["x", "b", "conv", HARM, "choice", "y"]), sorted(names))
-    check("lines", 5, page.value("document.querySelectorAll('path').length"))  # one for what the branches read
-    page.value("[...document.querySelectorAll('rect.node')].find(r => r.textContent === 'conv').onclick()")
+    check("lines", 5, page.value("picture.lines"))  # one for what the branches read
+    x, y = page.value("(([x, y]) => (({left, top}) => [left + x, top + y])(document.getElementById('graph').getBoundingClientRect()))"
+                      "(picture.place(items.find(item => item.name === 'conv')))")
+    for kind in "mousePressed", "mouseReleased":
+        page.mouse(kind, x, y, button="left", clickCount=1)
     check("details", ["conv", "Conv", "reads x  float32[1,3,6,6]", "reads w  float32[2,3,3,3]  constant", "gives c  float32[1,2,4,4]",
                       "kernel_shape = [3, 3]"], page.value("document.getElementById('details').textContent").splitlines())
     page.value("(s => { s.value = 'RELU'; s.oninput(); })(document.getElementById('search'))")
     check("found", "1 found", page.value("document.getElementById('found').textContent"))
-    check("what is found is chosen", HARM, page.value("document.querySelector('rect.chosen title').textContent"))
-    place = "document.querySelector('#graph g').getAttribute('transform')"
+    check("what is found is chosen", HARM, page.value("picture.marked.name"))
+    place = "[picture.view.x, picture.view.y, picture.view.zoom].join()"
     before = page.value(place)
     page.mouse("mouseWheel", 400, 400, deltaX=0, deltaY=-300)
     zoomed = page.value(place)
@@ -87,7 +91,7 @@ def use_small(page, file):
     graphs = page.value("[...document.getElementById('which').options].map(o => o.textContent)")
     check("graphs", sorted(["graph", "graph / choice.then_branch", "graph / choice.else_branch"]), sorted(graphs))
     page.value("(w => { w.value = graphs.findIndex(g => g.name.endsWith('then_branch')); w.onchange(); document.getElementById('search').value = ''; search(); })(document.getElementById('which'))")
-    check("boxes of a branch", ["neg", "z"], page.value("[...document.querySelectorAll('rect.node title')].map(t => t.textContent)"))
+    check("boxes of a branch", ["neg", "z"], page.value("items.map(item => item.name)"))
     check("errors after all that", [], page.errors)
 
 
@@ -107,7 +111,7 @@ def main():
             file = write_page(options.tenon, folder, "many", many(5000))
             start = time.monotonic()
             page.open(file.as_uri())
-            check("boxes of many nodes", 5002, page.value("document.querySelectorAll('rect.node').length"))
+            check("boxes of many nodes", 5002, page.value("picture.count"))
             page.value("(s => { s.value = 'c1200'; s.oninput(); })(document.getElementById('search'))")
             check("found among them", "2 found", page.value("document.getElementById('found').textContent"))
             print(f"{time.monotonic() - start:.1f} s")

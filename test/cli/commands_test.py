@@ -99,7 +99,7 @@ class Doctor(CliTest):
     def test_says_what_this_machine_has(self):
         text = self.succeed("doctor")
         facts = json.loads(self.succeed("doctor", "--json"))
-        for key in facts:
+        for key in facts.keys() - {"findings"}:
             self.assertIn(key, text)
         self.assertGreaterEqual(facts["plugins"], 1)
         self.assertRegex(facts["GPU"], "NVIDIA" if os.path.exists("/dev/nvidiactl") else "none found")
@@ -112,7 +112,9 @@ class Doctor(CliTest):
         self.assertGreaterEqual(facts["threads"], 1)
 
     def test_says_what_is_wrong_with_the_target_that_is_wanted(self):
-        self.assertIn('there is no target "tpu"', self.succeed("doctor", environment={"TENON_TARGET": "tpu"}))
+        result = run("doctor", environment={"TENON_TARGET": "tpu"})
+        self.assertIn('there is no target "tpu"', result.stdout)
+        self.assertEqual(result.returncode, 1)
 
 
 class Help(CliTest):

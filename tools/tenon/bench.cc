@@ -28,24 +28,6 @@ namespace {
 using nlohmann::ordered_json;
 using Sessions = std::vector<std::unique_ptr<session::Session>>;
 
-// Arrays of the .npz file; what an ONNX model is built for, if no option says more.
-Arrays read_arrays(const BenchOptions& o, RunInputs& known) {
-  Arrays arrays;
-  if (o.inputs.empty()) return arrays;
-  arrays = read_inputs(o.inputs);
-  for (const auto& [name, array] : arrays) known.add(name, array);
-  return arrays;
-}
-
-// The shapes to run with: what --shapes leaves open is the optimum of the profile that is built.
-Shapes run_shapes(const BenchOptions& o, bool is_built) {
-  Shapes shapes = parse_shapes("--shapes", o.build.shapes);
-  const auto profile = static_cast<size_t>(o.profile);
-  if (is_built && o.profile >= 0 && profile < o.build.profiles.size())
-    shapes.merge(parse_shapes("--optShapes", o.build.profiles[profile].opt));
-  return shapes;
-}
-
 session::SessionOptions session_options(const BenchOptions& o) {
   using LayerMemory = session::SessionOptions::LayerMemory;
   return {.profile = o.profile,
@@ -58,7 +40,7 @@ session::SessionOptions session_options(const BenchOptions& o) {
 // A session for each stream, with the same inputs.
 Sessions make_sessions(const BenchOptions& o, const LoadedModel& model, Arrays arrays,
                        Logger& logger) {
-  const Shapes shapes = run_shapes(o, model.plan != nullptr);
+  const Shapes shapes = run_shapes(o.build, o.profile, model.plan != nullptr);
   Sessions sessions;
   for (int i = 0; i < o.streams; ++i) {
     sessions.push_back(make_session(*model.engine, logger, session_options(o)));
@@ -163,7 +145,7 @@ std::optional<Roofline> run_profile(const BenchOptions& o, const Sessions& sessi
   measure({sessions.data(), 1}, settings, &profiler, logger);
   print_layer_profile(o, profiler, layers, logger);
   if (!o.roofline) return std::nullopt;
-  return make_roofline(sessions[0]->context().get(), profiler.rows(), logger);
+  return make_roofline(work_of(sessions[0]->context().get(), logger), profiler.rows());
 }
 
 void measure_and_report(const BenchOptions& o, const LoadedModel& model, const Sessions& sessions,
@@ -219,7 +201,7 @@ void bench(BenchOptions& o, Logger& logger) {
   o.common.apply(logger);
   const Shapes shapes = parse_shapes("--shapes", o.build.shapes);
   RunInputs known{shapes, shapes};
-  Arrays arrays = read_arrays(o, known);
+  Arrays arrays = read_inputs(o.inputs, known);
   const LoadedModel model = load_model(o.model, o.build, known, logger, true, o.streams_plan);
   const bool on_gpu = tenon::gpu_of(*model.engine) >= 0;
   o.others.say([&] { return on_gpu; }, logger);

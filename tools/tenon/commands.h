@@ -18,9 +18,12 @@ void add_options(CLI::App& app, Logger& logger);
 void add_new_plugin(CLI::App& app, Logger& logger);
 void add_quantize(CLI::App& app, Logger& logger);
 void add_compare(CLI::App& app, Logger& logger);
+void add_report(CLI::App& app, Logger& logger);
 void add_onnx(CLI::App& app, Logger& logger);
 void add_serve(CLI::App& app, Logger& logger);
 void add_load(CLI::App& app, Logger& logger);
 void add_doctor(CLI::App& app, Logger& logger);
+void add_migrate(CLI::App& app, Logger& logger);
+void add_completion(CLI::App& app, Logger& logger);
 
 }  // namespace tenon::tool

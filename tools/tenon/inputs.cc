@@ -47,6 +47,22 @@ Arrays read_inputs(const std::string& path) {
   return arrays;
 }
 
+Arrays read_inputs(const std::string& path, RunInputs& known) {
+  Arrays arrays;
+  if (path.empty()) return arrays;
+  arrays = read_inputs(path);
+  for (const auto& [name, array] : arrays) known.add(name, array);
+  return arrays;
+}
+
+Shapes run_shapes(const BuildOptions& build, int profile, bool is_built) {
+  Shapes shapes = parse_shapes("--shapes", build.shapes);
+  const auto at = static_cast<size_t>(profile);
+  if (is_built && profile >= 0 && at < build.profiles.size())
+    shapes.merge(parse_shapes("--optShapes", build.profiles[at].opt));
+  return shapes;
+}
+
 Arrays read_raw_inputs(const std::vector<std::string>& texts, const nvinfer1::ICudaEngine& engine,
                        const std::vector<std::string>& inputs, const Shapes& shapes) {
   Arrays arrays;

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "model.h"
 #include "npz.h"
 #include "options.h"
 
@@ -20,6 +21,12 @@ session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::st
 /// The arrays of --inputs, an .npz file: a name may have "in:" in front, and those with "out:" are
 /// results, which are left out. Throws Failure.
 Arrays read_inputs(const std::string& path);
+
+/// The same, which are then `known` to the build of an ONNX model; none without a path.
+Arrays read_inputs(const std::string& path, RunInputs& known);
+
+/// The shapes to run with: what --shapes leaves open is the optimum of the profile that is built.
+Shapes run_shapes(const BuildOptions& build, int profile, bool is_built);
 
 /// The arrays of --loadInputs: "input:file.bin", or a file alone for the only input. Dynamic inputs
 /// have the shapes of --shapes. Throws Failure.

@@ -21,9 +21,10 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
                        fmt::format("tenon " TENON_VERSION " (TensorRT {}.{}.{} interface)",
                                    NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH));
   app.get_formatter()->column_width(34);
-  for (const auto add : {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins,
-                         add_operators, add_options, add_new_plugin, add_quantize, add_compare,
-                         add_onnx, add_serve, add_load, add_doctor})
+  for (const auto add :
+       {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins, add_operators,
+        add_options, add_new_plugin, add_quantize, add_compare, add_report, add_onnx, add_serve,
+        add_load, add_doctor, add_migrate, add_completion})
     add(app, logger);
   try {
     const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };

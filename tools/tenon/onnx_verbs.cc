@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "compare/page.h"
 #include "error.h"
 #include "npz.h"
 #include "onnx_arguments.h"
-#include "onnx_page.h"
 #include "options.h"
+#include "page/page.h"
+#include "pages.h"
 
 namespace tenon::tool {
 namespace {
@@ -38,7 +38,7 @@ std::string show(Model& model, const std::string& text) {
   }
   if (!is_page) return is_json ? edit::show_json(model, options) : edit::show_text(model, options);
   options.shapes = true;
-  return compare::filled_page(kOnnxPage, "ONNX model", edit::show_json(model, options));
+  return filled_page(kOnnxPage, "ONNX model", edit::show_json(model, options));
 }
 
 std::string extract_part(Model& model, const std::string& text) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <vector>
 
 namespace tenon::tool {
 namespace {
@@ -31,23 +30,29 @@ bool is_float(const std::string& type) {
   return type.starts_with("float") || type.starts_with("bfloat");
 }
 
-struct Precision {
-  std::string type, why;
-};
-
 bool is_product(const std::string& kind) {
   static const std::set<std::string> kProducts = {"Convolution", "MatrixMultiply", "Deconvolution",
                                                   "Attention", "SeparableConvolution"};
   return kProducts.contains(kind);
 }
 
-Precision precision_of(const json& layer, bool is_quantized) {
-  const auto kind = layer.value("LayerType", std::string()),
-             kernel = layer.value("TacticName", std::string());
-  const auto inputs = types_of(layer.value("Inputs", json::array())),
-             outputs = types_of(layer.value("Outputs", json::array()));
+bool only_moves(const std::string& kind) {
+  static const std::set<std::string> kMoves = {
+      "Reorder", "Shuffle", "Slice", "Concatenation", "Gather", "DebugTensor", "Constant", "Shape"};
+  return kMoves.contains(kind);
+}
+
+}  // namespace
+
+bool multiplies_integers(std::string_view kind) {
+  return kind.starts_with("Integer");
+}
+
+Precision precision_of(const std::string& kind, const std::string& kernel,
+                       const std::vector<std::string>& inputs,
+                       const std::vector<std::string>& outputs, bool is_quantized) {
   const std::string result = outputs.empty() ? std::string() : outputs[0];
-  if (kind.starts_with("Integer"))
+  if (multiplies_integers(kind))
     return {"int8", is_float(result)
                         ? "its data and weights are integers, and nothing quantizes its "
                           "result"
@@ -63,18 +68,10 @@ Precision precision_of(const json& layer, bool is_quantized) {
   return {result, "its tensors are " + result};
 }
 
-bool only_moves(const std::string& kind) {
-  static const std::set<std::string> kMoves = {
-      "Reorder", "Shuffle", "Slice", "Concatenation", "Gather", "DebugTensor", "Constant", "Shape"};
-  return kMoves.contains(kind);
-}
-
-}  // namespace
-
 std::string precision_report(std::string_view plan) {
   const json layers = json::parse(plan)["Layers"];
   const auto is_integer = [](const json& layer) {
-    return layer.value("LayerType", std::string()).starts_with("Integer");
+    return multiplies_integers(layer.value("LayerType", std::string()));
   };
   const bool is_quantized = std::any_of(layers.begin(), layers.end(), is_integer);
   std::map<std::string, int> counts;
@@ -82,9 +79,11 @@ std::string precision_report(std::string_view plan) {
   for (const json& layer : layers) {
     const auto kind = layer.value("LayerType", std::string());
     if (only_moves(kind)) continue;
-    const Precision precision = precision_of(layer, is_quantized);
-    ++counts[precision.type];
     const auto kernel = layer.value("TacticName", std::string());
+    const Precision precision =
+        precision_of(kind, kernel, types_of(layer.value("Inputs", json::array())),
+                     types_of(layer.value("Outputs", json::array())), is_quantized);
+    ++counts[precision.type];
     text += fmt::format("{:10} {:22} {}: {}{}\n", precision.type, kind,
                         printable(layer.value("Name", std::string())), precision.why,
                         kernel == "reference" ? "; no faster kernel takes it" : "");

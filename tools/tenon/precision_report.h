@@ -3,8 +3,24 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon::tool {
+
+/// What a layer computes in ("int8", "bfloat16", "float32"), and a sentence that says how that is
+/// known.
+struct Precision {
+  std::string type, why;
+};
+
+/// Whether layers of that kind multiply integers.
+bool multiplies_integers(std::string_view kind);
+
+/// @param inputs, outputs types of the layer's tensors, constants among them.
+/// @param is_quantized whether any layer of the plan multiplies integers.
+Precision precision_of(const std::string& kind, const std::string& kernel,
+                       const std::vector<std::string>& inputs,
+                       const std::vector<std::string>& outputs, bool is_quantized);
 
 /// A line for each layer: its precision, and the reason as far as the plan records it, which is by
 /// types of tensors and by kernels. Layers that only move elements are left out; how many layers

@@ -77,16 +77,18 @@ bool Roofline::is_bound_by_memory(const RooflineRow& row) const {
   return ratio(row.bytes, bytes_per_second) >= ratio(row.operations, operations_per_second);
 }
 
-Roofline make_roofline(nvinfer1::IExecutionContext& context, std::span<const LayerTimes> times,
-                       Logger& logger) {
+ordered_json work_of(nvinfer1::IExecutionContext& context, Logger& logger) {
   const tenon::Text text = tenon::describe_work(context);
-  if (text == nullptr) fail_with_log(logger, "--roofline: the layers' work cannot be told");
-  const auto work =
-      ordered_json::parse(std::string_view(static_cast<const char*>(text->data()), text->size()));
+  if (text == nullptr) fail_with_log(logger, "the layers' work cannot be told");
+  return ordered_json::parse(
+      std::string_view(static_cast<const char*>(text->data()), text->size()));
+}
+
+Roofline make_roofline(const ordered_json& work, std::span<const LayerTimes> times) {
   Roofline roofline{work["threads"], work["operationsPerSecond"], work["bytesPerSecond"], {}};
   const ordered_json& layers = work["layers"];
   if (layers.size() != times.size())
-    fail("--roofline: {} layers have times, and the plan has {}", times.size(), layers.size());
+    fail("{} layers have times, and the plan has {}", times.size(), layers.size());
   for (size_t i = 0; i < times.size(); ++i)
     roofline.layers.push_back({layers[i]["name"], layers[i]["kind"], layers[i]["kernel"],
                                times[i].median(), layers[i]["operations"], layers[i]["bytes"]});

@@ -26,10 +26,12 @@ struct Roofline {
   bool is_bound_by_memory(const RooflineRow& row) const;
 };
 
-/// Measures the machine's peaks. Throws Failure when the context is not on the CPU.
-/// @param times of the layers of `context`, which has run.
-Roofline make_roofline(nvinfer1::IExecutionContext& context, std::span<const LayerTimes> times,
-                       Logger& logger);
+/// describe_work() of a context that has run; measures the machine's peaks. Throws Failure.
+nlohmann::ordered_json work_of(nvinfer1::IExecutionContext& context, Logger& logger);
+
+/// @param work of a context on the CPU.
+/// @param times of its layers. Throws Failure where they are of others.
+Roofline make_roofline(const nlohmann::ordered_json& work, std::span<const LayerTimes> times);
 
 /// A table by layer, then sums by kernel and of all.
 void print_roofline(const Roofline& roofline, Logger& logger);

@@ -1,6 +1,6 @@
-#include "compare/page.h"
+#include "page/page.h"
 
-namespace tenon::compare {
+namespace tenon {
 namespace {
 
 std::string replaced(std::string text, char c, std::string_view by) {
@@ -22,4 +22,4 @@ std::string filled_page(std::string_view page, const std::string& title, const s
   return filled;
 }
 
-}  // namespace tenon::compare
+}  // namespace tenon

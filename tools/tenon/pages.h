@@ -1,4 +1,4 @@
-// The page that shows a model as a picture, which the build embeds.
+// Pages for a browser, which the build embeds.
 #pragma once
 
 #include <string_view>
@@ -7,5 +7,7 @@ namespace tenon::tool {
 
 /// onnx_page.html: {{report}} is what show_json() gives.
 extern const std::string_view kOnnxPage;
+/// report_page.html: {{report}} is what `tenon report` finds out.
+extern const std::string_view kReportPage;
 
 }  // namespace tenon::tool
