@@ -1,11 +1,13 @@
 # What `cmake --install` puts where: bin/, lib/, include/ and the CMake package Tenon.
 include(CMakePackageConfigHelpers)
 
+# Two components, which are Debian packages of their own: what programs run with, and what they are built with.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 get_property(named_libraries GLOBAL PROPERTY TENON_NAMED_LIBRARIES)
-install(TARGETS tenon ${named_libraries} tenon_cudart LIBRARY DESTINATION lib)
+install(TARGETS tenon ${named_libraries} tenon_cudart LIBRARY DESTINATION lib NAMELINK_COMPONENT dev)
 foreach(library tenon_session tenon_serve)
   if(TARGET ${library})
-    install(TARGETS ${library} ARCHIVE DESTINATION lib)
+    install(TARGETS ${library} ARCHIVE DESTINATION lib COMPONENT dev)
   endif()
 endforeach()
 if(TARGET tenon_cli)
@@ -40,20 +42,24 @@ install(CODE "
        \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/compatible/libcudart.so\" SYMBOLIC)")
 
 # Headers. CUDA's are apart, for programs that have the toolkit's.
-install(DIRECTORY include/ DESTINATION include)
-install(DIRECTORY cudart/include/ DESTINATION include/cudart)
+install(DIRECTORY include/ DESTINATION include COMPONENT dev)
+install(DIRECTORY cudart/include/ DESTINATION include/cudart COMPONENT dev)
 foreach(folder session serve kit kernels)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/tenon)
-    install(DIRECTORY ${folder}/tenon DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+    install(DIRECTORY ${folder}/tenon DESTINATION include COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
   endif()
 endforeach()
 
 # What writes test cases of plugins, for tenon/plugin/cases.h.
-install(FILES plugins/cases.py DESTINATION share/tenon)
+install(FILES plugins/cases.py DESTINATION share/tenon COMPONENT dev)
 
 set(package lib/cmake/Tenon)
 configure_package_config_file(cmake/TenonConfig.cmake.in TenonConfig.cmake
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/TenonConfig.cmake
-              ${CMAKE_CURRENT_BINARY_DIR}/TenonConfigVersion.cmake DESTINATION ${package})
+              ${CMAKE_CURRENT_BINARY_DIR}/TenonConfigVersion.cmake DESTINATION ${package} COMPONENT dev)
+configure_file(cmake/tenon.pc.in tenon.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION lib/pkgconfig COMPONENT dev)
+install(FILES LICENSE DESTINATION share/doc/tenon RENAME copyright)
+include(TenonPackages)

@@ -267,6 +267,49 @@ class Package(PeopleExamples, YoloExample, unittest.TestCase):
             self.assertIn(f"[{library}]", needed)
         run(program, EXAMPLES / "super_resolution/srcnn.onnx")
 
+    def test_pkg_config(self):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(self.prefix / "lib/pkgconfig")}
+        ask = lambda *options: subprocess.run(["pkg-config", *options, "tenon"], check=True, capture_output=True, text=True, env=environment).stdout.split()
+        version = re.search(r"project\(Tenon VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        self.assertEqual(ask("--modversion"), [version])
+        program = self.folder / "run_model"
+        run(COMPILER, "-std=c++20", *FLAGS.split(), EXAMPLES / "readme/run_model.cc", "-o", program, *ask("--cflags"), *ask("--libs"))
+        run(program, EXAMPLES / "super_resolution/srcnn.onnx")
+
+    def test_cmake_package_of_another_version(self):
+        version = re.search(r"project\(Tenon VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        major, minor, _ = map(int, version.split("."))
+        for wanted, is_there in ((version, True), (f"{major}.{minor}", True), (f"{major}.{minor + 1}", False), (f"{major + 1}.0", False)):
+            folder = self.folder / wanted
+            folder.mkdir()
+            (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(Tenon {wanted} REQUIRED)\n")
+            result = subprocess.run([CMAKE, "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"], capture_output=True, text=True)
+            self.assertEqual(result.returncode == 0, is_there, f"{wanted}\n{result.stderr}")
+
+    @unittest.skipIf(SANITIZE, "of a build that is installed")
+    def test_bill_of_materials(self):
+        """What readelf and the sources say is needed is on the list, with a version and a licence, and two lists are the same."""
+        lists = []
+        for name in "one", "two":
+            run(sys.executable, "-B", SOURCE / "tools/sbom.py", "--build", BUILD, "--installed", self.prefix, "-o", self.folder / name,
+                "--licences", self.folder / "licences.md")
+            lists.append((self.folder / name).read_text())
+        self.assertEqual(*lists)
+        bill = json.loads(lists[0])
+        names = {c["name"] for c in bill["components"]}
+        for c in bill["components"]:
+            self.assertTrue(c["version"] and c["licenses"][0]["license"]["name"], c)
+            self.assertRegex(c["purl"], r"^pkg:(deb/debian|pypi)/")
+        self.assertEqual((bill["bomFormat"], bill["specVersion"]), ("CycloneDX", "1.5"))
+        needed = set(re.findall(r"\(NEEDED\)\s+.*\[(.*)\]", run("readelf", "-d", self.prefix / "lib/libtenon.so", self.tenon)))
+        for library, package in (("libtbb.so.12", "libtbb12"), ("libprotobuf", "libprotobuf32"), ("libfmt", "libfmt9"), ("libc.so.6", "libc6")):
+            self.assertTrue(any(name.startswith(library) for name in needed), library)
+            self.assertIn(package, names)
+        for package in "nlohmann-json3-dev", "libcli11-dev", "libflatbuffers-dev", "onednn-cpu-tbb":  # headers, and a wheel
+            self.assertIn(package, names)
+        self.assertFalse(names & {"libgtest-dev", "libgmock-dev"})
+        self.assertIn("nlohmann-json3-dev", (self.folder / "licences.md").read_text())
+
     def test_libraries_have_their_functions(self):
         plugins = ["initLibNvInferPlugins", "initLibMMCVInferPlugins"]
         runtime = ["createInferRuntime_INTERNAL", "getPluginRegistry", "getLogger", "getInferLibVersion"]
