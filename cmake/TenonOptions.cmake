@@ -20,7 +20,7 @@ if(TENON_CCACHE)
   # Compilations are shared between clones of the project and folders of builds; the two sloppinesses are what
   # precompiled headers ask for.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CMAKE_SOURCE_DIR}/cmake/ccache.sh ${TENON_CCACHE})
 endif()
 find_program(TENON_MOLD mold)
 if(TENON_MOLD)
