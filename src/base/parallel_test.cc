@@ -90,16 +90,5 @@ TEST(ThreadCount, MayChangeWhileLoopsRun) {
   set_thread_count(0);
 }
 
-TEST_P(Parallel, CopiesMemoryOfAnySize) {
-  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{1} << 20, (size_t{3} << 20) + 7}) {
-    std::vector<uint8_t> from(bytes), to(bytes + 1, 0xff);
-    for (size_t i = 0; i < bytes; ++i) from[i] = static_cast<uint8_t>(i * 31 >> 3);
-    copy_in_parallel(to.data(), from.data(), bytes);
-    EXPECT_EQ(to.back(), 0xff) << bytes;
-    to.pop_back();
-    EXPECT_EQ(to, from);
-  }
-}
-
 }  // namespace
 }  // namespace tenon
