@@ -19,8 +19,8 @@ template <class E, int rows> class DeformableTile {
   static constexpr int kThreads = 256;
   static constexpr int kRows = rows;
   static constexpr int kColumns = 32 * kThreads / rows;  // results: each thread has 8 x 4
-  static constexpr int kDepth = 16;    // pairs of a channel and a tap at a time
-  static constexpr int kTaps = 9;      // whose readings are known at a time
+  static constexpr int kDepth = 16;                      // pairs of a channel and a tap at a time
+  static constexpr int kTaps = 9;                        // whose readings are known at a time
 
   struct Memory {
     float kernel[2][kDepth][kRows + 4];
@@ -62,7 +62,7 @@ template <class E, int rows> class DeformableTile {
   }
 
  private:
-  static constexpr int kAcross = kColumns / 4;  // threads
+  static constexpr int kAcross = kColumns / 4;                      // threads
   static constexpr int kFetchedRows = kDepth / (kThreads / kWarp);  // of columns, by each warp
   static constexpr int kFetchedColumns = kColumns / kWarp;
   static constexpr int kFetchedWeights = kRows * kDepth / kThreads;
@@ -116,9 +116,8 @@ template <class E, int rows> class DeformableTile {
       const bool is_there = pair < depth;
       const int channel = is_there ? pair / now_taps_ : 0;
       tap_of_[r] = is_there ? pair - channel * now_taps_ : 0;
-      const E* const x = call_.x
-                         + (image_ * call_.channels + begin + channel) * call_.in_height
-                               * call_.in_width;
+      const E* const x =
+          call_.x + (image_ * call_.channels + begin + channel) * call_.in_height * call_.in_width;
 #pragma unroll
       for (int c = 0; c < kFetchedColumns; ++c) {
         const int4 at = memory_.offsets[tap_of_[r]][c * kWarp + lane];
@@ -155,8 +154,8 @@ template <class E, int rows> class DeformableTile {
       }
 #pragma unroll
     for (int r = 0; r < kFetchedWeights; ++r)
-      memory_.kernel[buffer][threadIdx.x % kDepth]
-                    [threadIdx.x / kDepth + r * (kThreads / kDepth)] = weights_[r];
+      memory_.kernel[buffer][threadIdx.x % kDepth][threadIdx.x / kDepth + r * (kThreads / kDepth)] =
+          weights_[r];
   }
 
   // Each thread has eight output channels of four results.

@@ -1,7 +1,7 @@
 /// Non-maximum suppression on CUDA. Few lists of many candidates are worked on by all of the GPU:
-/// candidates are collected, each finds its place by counting the better ones, each row of a matrix
-/// of bits says which later candidates one would suppress, and a block for each list walks down the
-/// rows. Where the matrices would be too large, which is with many lists, each list is one
+/// candidates are collected, each finds its position by counting the better ones, each row of a
+/// matrix of bits says which later candidates one would suppress, and a block for each list walks
+/// down the rows. Where the matrices would be too large, which is with many lists, each list is one
 /// block's.
 #pragma once
 
@@ -110,7 +110,7 @@ template <class Boxes, class Scores> struct SuppressList : NmsCall<Boxes, Scores
       });
       __syncthreads();
       const unsigned long long stays = kept;
-      // They go to places that have been read.
+      // They go to positions that have been read.
       team.each(kTile, [&](int64_t i) {
         if ((stays >> i & 1) != 0) keys[found + __popcll(stays & ((1ull << i) - 1))] = tile[i];
       });
@@ -121,7 +121,8 @@ template <class Boxes, class Scores> struct SuppressList : NmsCall<Boxes, Scores
           if (other.is_none()) return;
           const Kept box = this->box_of(list, other);
           for (unsigned long long rest = stays; rest != 0; rest &= rest - 1)
-            if (suppresses(tile_boxes[__ffsll(static_cast<long long>(rest)) - 1], box, rule.overlap)) {
+            if (suppresses(tile_boxes[__ffsll(static_cast<long long>(rest)) - 1], box,
+                           rule.overlap)) {
               other = ScoreKey::none();
               return;
             }
@@ -142,8 +143,9 @@ struct NmsMatrices {
   unsigned long long* bits = nullptr;
 
   NmsMatrices(const KeptLists& lists, const NmsRule& rule, Carver& carver) {
-    const int64_t most = lists.capacity() < rule.considered ? lists.capacity() : rule.considered;
-    words = (most + kTile - 1) / kTile;
+    const int64_t max_count =
+        lists.capacity() < rule.considered ? lists.capacity() : rule.considered;
+    words = (max_count + kTile - 1) / kTile;
     if (lists.lists() > kFewLists || lists.lists() * words * words * kTile * 8 > kMaxBytes) return;
     rows = words * kTile;
     unsorted = carver.array<ScoreKey>(lists.lists() * lists.capacity());
@@ -166,17 +168,17 @@ template <class Boxes, class Scores> struct CollectCandidates {
     if (key.is_none()) return;
     const unsigned mates = __match_any_sync(__activemask(), static_cast<unsigned long long>(list));
     const int lane = static_cast<int>(threadIdx.x) % kWarp, leader = __ffs(mates) - 1;
-    unsigned long long place = 0;
+    unsigned long long position = 0;
     if (lane == leader)
-      place = atomicAdd(reinterpret_cast<unsigned long long*>(&call.lists.count(list)),
-                        static_cast<unsigned long long>(__popc(mates)));
-    place = __shfl_sync(mates, place, leader)
-            + static_cast<unsigned>(__popc(mates & ((1u << lane) - 1)));
-    matrices.unsorted[list * capacity + static_cast<int64_t>(place)] = key;
+      position = atomicAdd(reinterpret_cast<unsigned long long*>(&call.lists.count(list)),
+                           static_cast<unsigned long long>(__popc(mates)));
+    position = __shfl_sync(mates, position, leader)
+               + static_cast<unsigned>(__popc(mates & ((1u << lane) - 1)));
+    matrices.unsorted[list * capacity + static_cast<int64_t>(position)] = key;
   }
 };
 
-/// A candidate's place is the number of better ones: keys differ. Blocks share lists.
+/// A candidate's position is the number of better ones: keys differ. Blocks share lists.
 template <int kThreads> __global__ void rank_candidates(KeptLists lists, NmsMatrices matrices) {
   __shared__ ScoreKey tile[kThreads];
   for (int64_t list = blockIdx.y; list < lists.lists(); list += gridDim.y) {
@@ -186,7 +188,7 @@ template <int kThreads> __global__ void rank_candidates(KeptLists lists, NmsMatr
          first += int64_t{gridDim.x} * kThreads) {
       const int64_t i = first + threadIdx.x;
       const ScoreKey own = i < count ? keys[i] : ScoreKey::none();
-      int64_t place = 0;
+      int64_t position = 0;
       for (int64_t begin = 0; begin < count; begin += kThreads) {
         __syncthreads();
         tile[threadIdx.x] =
@@ -195,9 +197,9 @@ template <int kThreads> __global__ void rank_candidates(KeptLists lists, NmsMatr
         int better = 0;
 #pragma unroll 16
         for (int k = 0; k < kThreads; ++k) better += tile[k] < own;
-        place += better;
+        position += better;
       }
-      if (i < count) lists.keys(list)[place] = own;
+      if (i < count) lists.keys(list)[position] = own;
     }
   }
 }
@@ -257,7 +259,8 @@ __global__ void walk_matrices(NmsCall<Boxes, Scores> call, NmsMatrices matrices)
         unsigned long long gone = removed[tile], stays = 0;
 #pragma unroll
         for (int k = 0; k < kTile; ++k) {
-          const unsigned long long suppressed = __shfl_sync(kAllLanes, k < kWarp ? low : high, k % kWarp);
+          const unsigned long long suppressed =
+              __shfl_sync(kAllLanes, k < kWarp ? low : high, k % kWarp);
           if ((gone >> k & 1) != 0 || first + k >= count || found + __popcll(stays) >= max_boxes)
             continue;
           stays |= 1ull << k;
@@ -277,7 +280,7 @@ __global__ void walk_matrices(NmsCall<Boxes, Scores> call, NmsMatrices matrices)
           if ((stays >> k & 1) != 0) gone |= matrices.word(list, first + k, w);
         if (gone != 0) atomicOr(removed + w, gone);
       }
-      // Each goes to a place before those that are read next.
+      // Each goes to a position before those that are read next.
       const ScoreKey key = threadIdx.x < kTile && first + threadIdx.x < count
                                ? keys[first + threadIdx.x]
                                : ScoreKey::none();
@@ -294,10 +297,10 @@ __global__ void walk_matrices(NmsCall<Boxes, Scores> call, NmsMatrices matrices)
 /// Without overlaps all stay, up to a number.
 struct CountAll {
   KeptLists lists;
-  int64_t most;
+  int64_t max_count;
 
   __device__ void operator()(int64_t list) const {
-    if (lists.count(list) > most) lists.count(list) = most;
+    if (lists.count(list) > max_count) lists.count(list) = max_count;
   }
 };
 
@@ -328,8 +331,8 @@ template <class Boxes> class Nms {
     rank_candidates<256><<<grid, 256, 0, device.stream>>>(lists_, matrices_);
     // clang-format on
     if (rule_.overlap == INFINITY) {
-      const int64_t most = std::min(rule_.considered, rule_.max_boxes);
-      device.parallel_for(lists_.lists(), CountAll{lists_, most});
+      const int64_t max_count = std::min(rule_.considered, rule_.max_boxes);
+      device.parallel_for(lists_.lists(), CountAll{lists_, max_count});
       return lists_;
     }
     // clang-format off
