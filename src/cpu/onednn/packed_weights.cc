@@ -100,8 +100,7 @@ bool is_turned(const memory::desc& desc) {
          && strides[1] == desc.data.dims[0] && desc.data.dims[0] > 1 && desc.data.dims[1] > 1;
 }
 
-// The matrix with rows that lie together: the library takes ten times as long to pack one whose
-// columns do.
+// The matrix with rows that lie together, which the library packs faster than one whose columns do.
 Tensor turned(const float* columns, const memory::desc& desc) {
   const int64_t height = desc.data.dims[0], width = desc.data.dims[1];
   Tensor rows(DataType::kFLOAT, {height, width});
