@@ -28,7 +28,7 @@ def test_what_a_layer_adds_and_what_it_inherits(tmp_path):
     assert output["own"]["of_range"] < 1e-5 < output["inherited"]["of_range"]
     adds = {t["tensor"] for t in report["tensors"] if t["own"]["of_range"] > 1e-3}
     assert adds and adds <= {"h1", "t1"}
-    assert "<svg" in page.read_text()
+    assert "tanh" in page.read_text().lower()  # the layers, of which the page draws a graph
 
 
 def test_outputs_alone():
