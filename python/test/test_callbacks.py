@@ -302,7 +302,7 @@ class Calibrator(trt.IInt8MinMaxCalibrator):
         return self.cache
 
     def write_calibration_cache(self, cache):
-        self.cache = bytes(cache)
+        self.cache = cache.tobytes()
 
 
 class Selector(trt.IAlgorithmSelector):

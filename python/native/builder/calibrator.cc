@@ -58,7 +58,10 @@ template <class Base> class PythonCalibrator : public Base {
   }
   void writeCalibrationCache(const void* data, size_t size) noexcept override {
     into_python("write_calibration_cache", [&] {
-      call_override(nb_trampoline, "write_calibration_cache", nb::bytes(data, size));
+      // A view, as NVIDIA's bindings have it: callers ask it for tobytes().
+      const nb::bytes bytes(data, size);
+      call_override(nb_trampoline, "write_calibration_cache",
+                    nb::steal(PyMemoryView_FromObject(bytes.ptr())));
     });
   }
   CalibrationAlgoType getAlgorithm() noexcept override {
