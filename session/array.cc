@@ -1,5 +1,6 @@
 #include "tenon/session/array.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -189,7 +190,8 @@ Result<Array> make_array(DataType type, const Shape& shape) {
     constexpr int64_t kLargest = int64_t{1} << 40;
     const size_t size = element_size(type);
     if (size == 0) throw Error{"tensors of " + type_name(type) + " cannot be read or written here"};
-    int64_t product = 1;
+    const bool is_empty = std::ranges::find(shape, 0) != shape.end();
+    int64_t product = is_empty ? 0 : 1;
     for (const int64_t extent : shape) {
       if (extent < 0) throw Error{"shape " + shape_text(shape) + " has a negative extent"};
       if (__builtin_mul_overflow(product, extent, &product) || product > kLargest)

@@ -25,6 +25,7 @@ TEST(Array, IsMadeOfZeros) {
   ASSERT_TRUE(array);
   EXPECT_EQ(array->bytes, std::vector<std::byte>(24));
   EXPECT_EQ(make_array(DataType::kFLOAT, {0, 4})->count(), 0);
+  EXPECT_EQ(make_array(DataType::kFLOAT, {int64_t{1} << 31, int64_t{1} << 31, 0})->count(), 0);
   EXPECT_EQ(make_array(DataType::kFLOAT, {})->count(), 1);
 }
 

@@ -254,6 +254,10 @@ struct QkvToContextV1 : QkvToContext {
     if (in[0][has_lengths ? 1 : 2] != 3 * int64_t{hidden_size})
       throw std::invalid_argument("qkv must have " + std::to_string(3 * int64_t{hidden_size})
                                   + " channels, three times hidden_size, found " + text_of(in[0]));
+    for (int axis = has_lengths ? 2 : 3; axis < in[0].rank(); ++axis)
+      if (in[0][axis] != 1)
+        throw std::invalid_argument("the last two extents of qkv must be 1, found "
+                                    + text_of(in[0]));
     if (!has_lengths && has_mask && in[1].volume() != in[0][1])
       throw std::invalid_argument("the mask must have a number for each of "
                                   + std::to_string(in[0][1]) + " sequences, found "
