@@ -5,23 +5,9 @@
 #include <vector>
 
 #include "grpc/infer_request.h"
-
-namespace {
+#include "read_tensors.h"
 
 using namespace tenon::server;
-
-// Sums all bytes, so that a sanitizer sees each.
-void read(InferRequest& request) {
-  static volatile unsigned sum;
-  for (NamedTensor& input : request.inputs) {
-    const auto data = input.tensor.cpu();
-    if (!data) continue;
-    const auto* const bytes = static_cast<const unsigned char*>(*data);
-    for (size_t i = 0; i < input.tensor.bytes(); ++i) sum = sum + bytes[i];
-  }
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
@@ -33,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto message = read_infer_message(bytes);
   if (!message) return 0;
   auto decoded = decode_request(*std::move(message), 256);
-  if (auto* request = std::get_if<DecodedRequest>(&decoded)) read(request->request);
+  if (auto* request = std::get_if<DecodedRequest>(&decoded)) read_tensors(request->request);
   return 0;
 }

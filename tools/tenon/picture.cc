@@ -11,10 +11,6 @@ namespace {
 
 constexpr int64_t kMostPixels = int64_t{1} << 28;
 
-double channel_value(const std::vector<double>& values, int channel) {
-  return values.size() == 1 ? values[0] : values[static_cast<size_t>(channel)];
-}
-
 }  // namespace
 
 Picture load_picture(const std::string& path) {

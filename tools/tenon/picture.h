@@ -20,6 +20,11 @@ Picture load_picture(const std::string& path);
 /// Writes PNG or JPEG by the name's ending, aside and then renamed. Throws Failure.
 void save_picture(const std::string& path, const Picture& picture);
 
+/// Of one number for all channels, or one for each.
+inline double channel_value(const std::vector<double>& values, int channel) {
+  return values.size() == 1 ? values[0] : values[static_cast<size_t>(channel)];
+}
+
 /// ITU-R BT.601's, of red, green and blue.
 inline double luma(const uint8_t* rgb) {
   return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];

@@ -14,11 +14,11 @@ namespace {
 
 serve::Norm norm_of(const PictureOptions& options) {
   serve::Norm norm;
-  for (size_t c = 0; c < 3; ++c) {
-    const double scale = options.scale[options.scale.size() == 1 ? 0 : c];
-    const double mean = options.mean[options.mean.size() == 1 ? 0 : c];
-    norm.scale[c] = static_cast<float>(scale);
-    norm.shift[c] = static_cast<float>(-mean * scale);
+  for (int c = 0; c < 3; ++c) {
+    const double scale = channel_value(options.scale, c);
+    const auto channel = static_cast<size_t>(c);
+    norm.scale[channel] = static_cast<float>(scale);
+    norm.shift[channel] = static_cast<float>(-channel_value(options.mean, c) * scale);
   }
   if (options.bgr) norm.channel_type = serve::ChannelType::Invert;
   return norm;
