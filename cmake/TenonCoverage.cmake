@@ -7,7 +7,7 @@ if(TENON_FUZZ)
 endif()
 
 # tenon_count_coverage(TARGET [SOURCES...]): counts in all that the target compiles, or in those sources of the current folder.
-# What links an OBJECT library also has fuzz/no_coverage.cc, by one of them.
+# What links the target also has fuzz/no_coverage.cc.
 function(tenon_count_coverage target)
   if(NOT TENON_FUZZ)
     return()
@@ -18,8 +18,5 @@ function(tenon_count_coverage target)
   else()
     target_compile_options(${target} PRIVATE ${option})
   endif()
-  get_target_property(type ${target} TYPE)
-  if(NOT type STREQUAL "OBJECT_LIBRARY")
-    target_link_libraries(${target} PUBLIC tenon_no_coverage)
-  endif()
+  target_link_libraries(${target} PUBLIC tenon_no_coverage)
 endfunction()
