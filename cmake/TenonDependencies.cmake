@@ -10,6 +10,14 @@ if(TENON_TESTS)
   include(GoogleTest)
 endif()
 
+# The allocator of the programs, which takes the place of malloc and new: in half of glibc's time where models are many small
+# parts (docs/decisions/0073). No library links it, as the process belongs to others, and sanitizers have their own.
+add_library(tenon_jemalloc INTERFACE)
+if(NOT TENON_SANITIZE)
+  find_library(TENON_JEMALLOC jemalloc REQUIRED)
+  target_link_options(tenon_jemalloc INTERFACE -Wl,--push-state,--no-as-needed,${TENON_JEMALLOC},--pop-state)
+endif()
+
 # oneDNN (TBB build) and the ONNX schema are PyPI wheels; `./dev setup` puts them into .venv.
 set(TENON_VENV ${PROJECT_SOURCE_DIR}/.venv CACHE PATH "Python environment that holds the wheels")
 if(TENON_ONEDNN)

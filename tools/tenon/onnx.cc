@@ -1,6 +1,5 @@
 // `tenon onnx`: ONNX models looked at and edited, one verb after the other.
 #include <fmt/format.h>
-#include <malloc.h>
 #include <tenon/onnx.h>
 #include <unistd.h>
 
@@ -99,9 +98,6 @@ std::string with_outputs_for(const std::string& before, const edit::Model& after
 }
 
 void edit_model(const OnnxOptions& o, Logger& logger) {
-  // Models are many small parts that live until the end: glibc's fast bins, which are merged again
-  // and again while some of them go, cost a seventh of the time.
-  ::mallopt(M_MXFAST, 0);
   const Command command = command_of(o.words);
   const bool is_piped = command.model == "-";
   check_files(
