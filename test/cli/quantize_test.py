@@ -245,6 +245,34 @@ class Quantize(CliTest):
         self.assertRegex(lines[-1], r"\d+ layers? in float32, \d+ layers in int8")
         self.refuse("inspect", plan, "--precision", "--json", names=["--precision", "--json"])
 
+    def build(self, model, plan, *options):
+        self.succeed("build", model, "-o", plan, "--shapes=x:4x3x16x16", "--target=cpu", "--int8", *options)
+        result = self.folder / f"{plan.name}.npz"
+        np.savez(self.folder / "inputs.npz", x=SAMPLES[:4])
+        self.succeed("run", plan, f"--inputs={self.folder}/inputs.npz", f"--outputs={result}")
+        return np.load(result)["y"]
+
+    def test_a_build_with_a_bound(self):
+        """It is the build of what `tenon quantize` makes."""
+        calibrated = [f"--calibData={self.data}", "--calibAlgorithm=minmax"]
+        bound = [f"--maxLoss={self.loss(self.quantize()[0]) / 2}"]
+        kept, again = self.folder / "kept.txt", self.folder / "again.txt"
+        self.quantize(*bound, f"--exportKeptFloat={kept}")
+        plans = [self.folder / f"{name}.plan" for name in ("quantized", "bounded", "listed")]
+        expected = self.build(self.quantized, plans[0])
+        np.testing.assert_array_equal(self.build(self.model, plans[1], *calibrated, *bound, f"--exportKeptFloat={again}"), expected)
+        self.assertEqual(again.read_text(), kept.read_text())
+        np.testing.assert_array_equal(self.build(self.model, plans[2], *calibrated, f"--keepFloat=@{kept}"), expected)
+        precisions = [self.succeed("inspect", plan, "--precision") for plan in plans]
+        self.assertEqual(precisions[1:], precisions[:1] * 2)
+        self.assertIn("float32", precisions[0])
+
+    def test_builds_without_what_a_bound_needs(self):
+        out = ("-o", self.folder / "none.plan", "--shapes=x:4x3x16x16")
+        self.refuse("build", self.model, *out, "--maxLoss=0.1", names=["--maxLoss", "give --int8"])
+        self.refuse("build", self.model, *out, "--int8", "--maxLoss=0.1", names=["--maxLoss", "--calibData"])
+        self.assertFalse((self.folder / "none.plan").exists())
+
     def test_nodes_without_a_name(self):
         model = small_network()
         for node in model.graph.node:

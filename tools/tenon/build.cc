@@ -10,6 +10,7 @@
 #include "files.h"
 #include "model.h"
 #include "npz.h"
+#include "quantization.h"
 #include "trtexec_options.h"
 
 namespace tenon::tool {
@@ -20,6 +21,7 @@ struct Options {
   bool skips_inference = false, dump_layers = false, dump_profiles = false;
   CommonOptions common;
   BuildOptions build;
+  QuantizationOptions quantization;
   OtherOptions others;
 
   void add_to(CLI::App& command);
@@ -39,6 +41,7 @@ void Options::add_to(CLI::App& command) {
   add_trtexec_flag(command, "--dumpOptimizationProfile", dump_profiles);
   common.add_to(command);
   build.add_to(command);
+  quantization.add_to(command);
   others.add_to(command);
 }
 
@@ -51,8 +54,27 @@ void describe(const Options& o, const nvinfer1::IHostMemory& plan, Logger& logge
   if (o.dump_profiles) print_profiles(*loaded.engine, logger);
 }
 
+// With options that say what is quantized the model becomes one with QuantizeLinear first.
+std::unique_ptr<nvinfer1::IHostMemory> plan_of(const std::string& model, const Options& o,
+                                               Logger& logger) {
+  if (!o.quantization.given()) return build_plan(model, o.build, {}, logger, false);
+  const auto quantized = quantized_model(model, o.quantization, o.build, logger);
+  return build_plan(bytes_of(*quantized), without_calibration(o.build), {}, logger, false);
+}
+
+void check_quantization(const Options& o) {
+  if (!o.quantization.given()) return;
+  if (!o.build.int8 && !o.build.best)
+    fail("build: --maxLoss, --keepFloat and the like say what int8 is for: give --int8, too");
+  if (o.build.calibration_cache.empty() && o.build.calibration_data.empty())
+    fail(
+        "build: --maxLoss, --keepFloat and the like quantize the model: give samples with "
+        "--calibData, or a calibration cache with --calib");
+}
+
 void build(const Options& o, Logger& logger) {
   o.others.refuse();
+  check_quantization(o);
   const std::string model = only_model({{"model", o.model}, {"--onnx", o.onnx}});
   if (model.empty()) fail("build: name an ONNX model, as `tenon build model.onnx -o model.plan`");
   std::string path = o.plan;
@@ -61,11 +83,12 @@ void build(const Options& o, Logger& logger) {
   read.push_back({"model", model});
   check_files(read, {{"-o", path},
                      {"--timingCacheFile", o.build.timing_cache},
-                     {"--exportLayerInfo", o.export_layers}});
+                     {"--exportLayerInfo", o.export_layers},
+                     {"--exportKeptFloat", o.quantization.exported}});
   o.common.apply(logger);
   o.others.say([&] { return builds_for_gpu(o.build, logger); }, logger);
   const auto start = std::chrono::steady_clock::now();
-  const auto plan = build_plan(model, o.build, {}, logger, false);
+  const auto plan = plan_of(model, o, logger);
   write_file(path, plan->data(), plan->size());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const size_t profiles = o.build.profiles.size();

@@ -118,6 +118,18 @@ void configure(session::Model& model, const BuildOptions& options, Logger& logge
   mark_debug_tensors(*model.network, options, logger);
 }
 
+std::unique_ptr<nvinfer1::IHostMemory> build_plan(session::Model model, const BuildOptions& options,
+                                                  Logger& logger, bool quiet) {
+  const Calibration calibration(model, options, logger);
+  TimingCacheFile cache(options.timing_cache, *model.config, logger);
+  Progress progress(quiet);
+  model.config->setProgressMonitor(&progress);
+  auto plan = value_or_fail(model.build(logger));
+  cache.save(logger);
+  calibration.save();
+  return plan;
+}
+
 }  // namespace
 
 void RunInputs::add(const std::string& name, const session::Array& array) {
@@ -162,11 +174,16 @@ session::Model parse_model(std::span<const std::byte> bytes, const BuildOptions&
   return model;
 }
 
-BuildOptions float_options(const BuildOptions& options) {
+BuildOptions without_calibration(const BuildOptions& options) {
   BuildOptions result = options;
-  result.int8 = result.fp16 = result.bf16 = result.best = false;
   result.calibration_cache.clear();
   result.calibration_data.clear();
+  return result;
+}
+
+BuildOptions float_options(const BuildOptions& options) {
+  BuildOptions result = without_calibration(options);
+  result.int8 = result.fp16 = result.bf16 = result.best = false;
   result.optimization_level = 0;
   return result;
 }
@@ -175,15 +192,14 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const BuildOptions& options,
                                                   const RunInputs& inputs, Logger& logger,
                                                   bool quiet) {
-  session::Model model = parse_model(path, options, inputs, logger);
-  const Calibration calibration(model, options, logger);
-  TimingCacheFile cache(options.timing_cache, *model.config, logger);
-  Progress progress(quiet);
-  model.config->setProgressMonitor(&progress);
-  auto plan = value_or_fail(model.build(logger));
-  cache.save(logger);
-  calibration.save();
-  return plan;
+  return build_plan(parse_model(path, options, inputs, logger), options, logger, quiet);
+}
+
+std::unique_ptr<nvinfer1::IHostMemory> build_plan(std::span<const std::byte> model,
+                                                  const BuildOptions& options,
+                                                  const RunInputs& inputs, Logger& logger,
+                                                  bool quiet) {
+  return build_plan(parse_model(model, options, inputs, logger), options, logger, quiet);
 }
 
 LoadedModel load_model(const std::string& path, const BuildOptions& options,

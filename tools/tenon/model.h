@@ -42,6 +42,12 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const RunInputs& inputs, Logger& logger,
                                                   bool quiet);
 
+/// The same from a model in memory.
+std::unique_ptr<nvinfer1::IHostMemory> build_plan(std::span<const std::byte> model,
+                                                  const BuildOptions& options,
+                                                  const RunInputs& inputs, Logger& logger,
+                                                  bool quiet);
+
 /// Opens a plan, or builds an engine from an ONNX model.
 /// @param by_stream a plan is read piece by piece.
 LoadedModel load_model(const std::string& path, const BuildOptions& options,
@@ -59,6 +65,9 @@ inline std::span<const std::byte> bytes_of(const nvinfer1::IHostMemory& memory) 
 /// The same of a model in memory.
 session::Model parse_model(std::span<const std::byte> model, const BuildOptions& options,
                            const RunInputs& inputs, Logger& logger, bool with_profile = true);
+
+/// These options for a model that is quantized already.
+BuildOptions without_calibration(const BuildOptions& options);
 
 /// These options without types but the model's own and without calibration, by kernels that are not
 /// timed.
