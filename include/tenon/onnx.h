@@ -86,7 +86,10 @@ struct GraphId {
 };
 
 enum class ExternalData {
-  kAsIs,    ///< as it is in the model; a model for another folder takes its data along
+  /// As it is in the model; a model for another folder takes its data along, and one that has
+  /// become
+  /// larger than a file may be puts its tensors beside.
+  kAsIs,
   kInside,  ///< all in the model, which then ends at 2 GiB
   kBeside,  ///< tensors of `threshold` bytes and more in one file beside the model
 };

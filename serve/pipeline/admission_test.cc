@@ -1,6 +1,7 @@
 // Which jobs a pipeline lets in, and which go first.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +24,23 @@ TEST(Pipeline, RefusesWhenFull) {
   gate.open();
   EXPECT_TRUE(futures[0].get());
   EXPECT_TRUE(futures[1].get());
+}
+
+TEST(Pipeline, WhoGetsAnAnswerCanCommitTheNextJob) {
+  JobOptions job;
+  job.bytes = 5;
+  PipelineOptions options;
+  options.max_jobs = 1;
+  options.max_bytes = 5;
+  options.when_full = WhenFull::kRefuse;
+  const auto pipeline = start_doubling(options, doubling());
+  std::promise<std::shared_future<Ints::Answered>> next;
+  pipeline->submit(1, job, [&](const Ints::Answered&) {
+    std::thread([&] { next.set_value(pipeline->commit(2, job)); }).join();
+  });
+  const auto answer = next.get_future().get().get();
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(*answer, 5);
 }
 
 TEST(Pipeline, DropsTheOldestJobThatNoStageWorksOn) {

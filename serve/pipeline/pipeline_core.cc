@@ -36,7 +36,7 @@ PipelineCore::State::Wakes PipelineCore::State::wakes() {
           schedule.has_work_to_postprocess(),
           next && *next < watched,
           schedule.is_empty(),
-          std::exchange(just_left, 0)};
+          schedule.take_room_made()};
 }
 
 void PipelineCore::State::notify(const Wakes& wakes) {
@@ -46,9 +46,9 @@ void PipelineCore::State::notify(const Wakes& wakes) {
   if (wakes.deadline) deadline.notify_one();
   if (wakes.empty) empty.notify_all();
   // A job of any size may take the room of one, but not of so many bytes.
-  if (wakes.left == 1 && options.max_bytes == SIZE_MAX)
+  if (wakes.room_made == 1 && options.max_bytes == SIZE_MAX)
     capacity.notify_one();
-  else if (wakes.left > 0)
+  else if (wakes.room_made > 0)
     capacity.notify_all();
 }
 
@@ -66,18 +66,17 @@ void PipelineCore::State::hand_out(Lock& lock) {
   if (Inside::is_in_answer(this)) return;
   const Inside here(this, Inside::What::kAnswer);
   while (true) {
-    if (PipelineJob* const job = schedule.next_answer()) {
+    if (PipelineJob* const left = schedule.next_left()) {
+      lock.unlock();
+      left->state_.on_stop.reset();  // waits for its call, if another thread is in it
+      delete left;
+      lock.lock();
+      schedule.left();
+    } else if (PipelineJob* const job = schedule.next_answer()) {
       release(lock);
       answer(*job);
       lock.lock();
       schedule.delivered(*job);
-    } else if (const Schedule::Left left = schedule.next_left(); left.job != nullptr) {
-      lock.unlock();
-      left.job->state_.on_stop.reset();  // waits for its call, if another thread is in it
-      delete left.job;
-      lock.lock();
-      schedule.left(left);
-      ++just_left;
     } else {
       return;
     }

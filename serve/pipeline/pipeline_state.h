@@ -39,7 +39,7 @@ struct PipelineCore::State {
   void answer(PipelineJob& job);
   struct Wakes {
     bool preprocess, run, postprocess, deadline, empty;
-    size_t left;
+    size_t room_made;
   };
   Wakes wakes();
   void notify(const Wakes& wakes);
@@ -57,7 +57,6 @@ struct PipelineCore::State {
   Schedule schedule;  // under the mutex
   bool is_over = false;
   std::condition_variable to_preprocess, to_run, to_postprocess, deadline, capacity, empty;
-  size_t just_left = 0;        // jobs, since the last wakes()
   Time watched = Time::max();  // the deadline that is waited for
   Trace trace;
   std::vector<std::string> tracks;

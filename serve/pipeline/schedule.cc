@@ -222,10 +222,26 @@ void Schedule::leave_if_delivered(PipelineJob& job) {
   if (job.state_.place == Place::kLeft && job.state_.is_delivered) left_.push(job);
 }
 
+// Of a job that nobody works on, once.
+void Schedule::give_room_up(PipelineJob& job) {
+  const JobState& state = job.state_;
+  if (state.place != Place::kLeft || !std::exchange(job.state_.takes_room, false)) return;
+  const size_t bytes = job.options_.bytes;
+  if (state.failure == Failure::kDropped) {
+    --dropped_;
+    dropped_bytes_ -= bytes;
+  }
+  --statistics_.jobs;
+  statistics_.bytes -= bytes;
+  ++room_made_;
+}
+
 PipelineJob* Schedule::next_answer() {
   if (is_delivering_) return nullptr;
   PipelineJob* const job = answers_.pop();
-  is_delivering_ = options_.ordered && job != nullptr;
+  if (job == nullptr) return nullptr;
+  is_delivering_ = options_.ordered;
+  give_room_up(*job);
   return job;
 }
 
@@ -235,22 +251,10 @@ void Schedule::delivered(PipelineJob& job) {
   leave_if_delivered(job);
 }
 
-Schedule::Left Schedule::next_left() {
+PipelineJob* Schedule::next_left() {
   PipelineJob* const job = left_.pop();
-  if (job == nullptr) return {};
-  return {job, job->options_.bytes, job->state_.was_admitted,
-          job->state_.failure == Failure::kDropped};
-}
-
-void Schedule::left(const Left& left) {
-  --pending_;
-  if (left.was_dropped) {
-    --dropped_;
-    dropped_bytes_ -= left.bytes;
-  }
-  if (!left.was_admitted) return;
-  --statistics_.jobs;
-  statistics_.bytes -= left.bytes;
+  if (job != nullptr) give_room_up(*job);
+  return job;
 }
 
 void Schedule::cancel(PipelineJob& job, Time now) {

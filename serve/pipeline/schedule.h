@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "batch_times.h"
@@ -64,16 +65,14 @@ class Schedule {
   void stop(bool abort, Time now);
   bool is_stopped() const { return is_stopped_; }
   /// What to hand out next; null for none, and while another thread hands out and order matters.
+  /// It gives its room up, so that who gets the answer can commit the next job.
   PipelineJob* next_answer();
   void delivered(PipelineJob& job);
-  struct Left {
-    PipelineJob* job = nullptr;
-    size_t bytes = 0;
-    bool was_admitted = false, was_dropped = false;
-  };
   /// What to delete next, if any. Then left() says that it is gone.
-  Left next_left();
-  void left(const Left& left);
+  PipelineJob* next_left();
+  void left() { --pending_; }
+  /// How many jobs gave their room up since the last call.
+  size_t take_room_made() { return std::exchange(room_made_, 0); }
 
   // What there is to do.
   bool has_work_to_preprocess() const;
@@ -114,6 +113,7 @@ class Schedule {
   void settle(PipelineJob& job, Time now);
   void leave(PipelineJob& job);
   void leave_if_delivered(PipelineJob& job);
+  void give_room_up(PipelineJob& job);
   void advance(PipelineJob& job, Queue& next, Place place, Time now);
   bool is_waited_for(size_t bytes, Time now);
   PipelineJob* oldest_in_queue() const;
@@ -139,7 +139,8 @@ class Schedule {
   size_t preprocessing_ = 0;
   size_t pending_ = 0;  // jobs that were committed and are not gone
   uint64_t next_number_ = 0, scan_ = 0;
-  size_t dropped_ = 0;  // for a newer job, and not gone yet
+  size_t room_made_ = 0;
+  size_t dropped_ = 0;  // for a newer job, and still taking its room
   size_t dropped_bytes_ = 0;
   bool is_stopped_ = false, is_aborted_ = false, is_delivering_ = false;
   Statistics statistics_;

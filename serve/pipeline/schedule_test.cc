@@ -130,10 +130,10 @@ class World {
                            if (answering != nullptr) answers_.push_back(answering);
                          }});
     steps.push_back({"leave", [this] {
-                       const auto left = schedule_.next_left();
-                       if (left.job == nullptr) return;
-                       ASSERT_TRUE(left_.insert(left.job).second) << "left twice";
-                       schedule_.left(left);
+                       const PipelineJob* const left = schedule_.next_left();
+                       if (left == nullptr) return;
+                       ASSERT_TRUE(left_.insert(left).second) << "left twice";
+                       schedule_.left();
                      }});
     return steps;
   }
@@ -274,7 +274,7 @@ class World {
   std::vector<int> passed_;  // stages, by job
   PipelineJob* answering_[2] = {nullptr, nullptr};
   std::vector<PipelineJob*> answers_;
-  std::set<PipelineJob*> left_;
+  std::set<const PipelineJob*> left_;
   std::set<size_t> cancelled_;
   std::string history_;
 };

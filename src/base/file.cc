@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
@@ -36,12 +37,31 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   require(!S_ISDIR(info.st_mode), "{}: is a directory; expected a file", path);
   require(S_ISREG(info.st_mode), "{}: is not a regular file", path);
   require(info.st_size > 0, "{}: the file is empty", path);
+  auto mapped = map(file.fd, static_cast<size_t>(info.st_size));
+  if (mapped == nullptr) fail_on(path, "cannot map");
+  return mapped;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::temporary(std::span<const std::byte> bytes) {
+  const char* folder = std::getenv("TMPDIR");
+  if (folder == nullptr || *folder == '\0') folder = "/var/tmp";
+  const Descriptor file{::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+  if (file.fd < 0) return nullptr;
+  for (auto rest = bytes; !rest.empty();) {
+    const ssize_t written = ::write(file.fd, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return nullptr;
+    rest = rest.subspan(static_cast<size_t>(written));
+  }
+  return map(file.fd, bytes.size());
+}
+
+std::shared_ptr<const MappedFile> MappedFile::map(int descriptor, size_t size) {
   std::shared_ptr<MappedFile> mapped(new MappedFile);
-  void* data =
-      ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (data == MAP_FAILED) fail_on(path, "cannot map");
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) return nullptr;
   mapped->data_ = static_cast<const std::byte*>(data);
-  mapped->size_ = static_cast<size_t>(info.st_size);
+  mapped->size_ = size;
   return mapped;
 }
 

@@ -12,6 +12,9 @@ namespace tenon {
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::string& path);
+  /// These bytes in a file without a name, in TMPDIR or else /var/tmp: the system may take their
+  /// memory away, and reads them again when they are used. Null where no such file can be written.
+  static std::shared_ptr<const MappedFile> temporary(std::span<const std::byte> bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -19,6 +22,9 @@ class MappedFile {
 
  private:
   MappedFile() = default;
+  /// Null after an error, which errno says.
+  static std::shared_ptr<const MappedFile> map(int descriptor, size_t size);
+
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
 };

@@ -84,5 +84,18 @@ TEST_F(File, AFailedWriteLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
+TEST_F(File, ATemporaryFileHasItsBytesAndNoName) {
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  const std::string text(100'000, 'x');
+  const auto file = MappedFile::temporary(bytes(text));
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(std::memcmp(file->bytes().data(), text.data(), text.size()), 0);
+  EXPECT_EQ(file->bytes().size(), text.size());
+  EXPECT_TRUE(fs::is_empty(folder));
+  ::setenv("TMPDIR", (folder / "missing").c_str(), 1);
+  EXPECT_EQ(MappedFile::temporary(bytes(text)), nullptr);
+  ::unsetenv("TMPDIR");
+}
+
 }  // namespace
 }  // namespace tenon

@@ -315,13 +315,16 @@ void Model::save(const std::string& path, const SaveOptions& options) const {
   const bool moves = options.external == ExternalData::kAsIs && !external_tensors(store).empty()
                      && folder_of(path) != folder_of(store.path());
   if (options.external == ExternalData::kInside) take_in_external(store);
-  if (options.external == ExternalData::kBeside || moves) {
+  // One with external data may have become too large for a file: then all that is large lies
+  // beside.
+  const bool is_too_large = options.external == ExternalData::kAsIs && store.size() > INT_MAX;
+  if (options.external == ExternalData::kBeside || moves || is_too_large) {
     const std::string location =
         options.location.empty() ? fs::path(path).filename().string() + ".data" : options.location;
     require(fs::path(location).filename() == location && location != "." && location != "..",
             "external data location '{}' is not the name of a file beside the model", location);
     require(location != fs::path(path).filename(), "the model and its data are both '{}'", path);
-    if (write_beside(store, path, location, options.threshold, moves)) return;
+    if (write_beside(store, path, location, options.threshold, moves && !is_too_large)) return;
   }
   write_model(store, path);
 }

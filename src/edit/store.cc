@@ -245,6 +245,22 @@ std::string Store::place(Id container) const {
   return text;
 }
 
+std::string_view Store::keep_elements(const Tensor& tensor) {
+  constexpr size_t kInMemory = 256u << 20, kLarge = 1u << 20;
+  const std::span bytes(static_cast<const std::byte*>(tensor.data()), tensor.bytes());
+  const auto text = [](std::span<const std::byte> kept) {
+    return std::string_view(reinterpret_cast<const char*>(kept.data()), kept.size());
+  };
+  if (bytes.size() >= kLarge && elements_ + bytes.size() > kInMemory)
+    if (const auto file = MappedFile::temporary(bytes)) {
+      keep(file);
+      return text(file->bytes());
+    }
+  elements_ += bytes.size();
+  keep(std::make_shared<Tensor>(tensor));
+  return text(bytes);
+}
+
 std::string_view Store::keep(std::string text) {
   return texts_.emplace_back(std::move(text));
 }

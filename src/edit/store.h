@@ -152,6 +152,9 @@ class Store {
   /// A text with the lifetime of the model.
   std::string_view keep(std::string text);
   void keep(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
+  /// Elements with the lifetime of the model. Where there are many of them they go into temporary
+  /// files, so that a model larger than the memory can be edited.
+  std::string_view keep_elements(const Tensor& tensor);
 
   // The journal.
   const std::vector<Change>& journal() const { return journal_; }
@@ -201,6 +204,7 @@ class Store {
   std::string path_;
   TensorSource source_;
   std::vector<std::shared_ptr<const void>> owners_;
+  size_t elements_ = 0;  // bytes of them in memory
   std::deque<std::string> texts_;
   std::deque<Content> contents_;
   std::deque<Item> items_;

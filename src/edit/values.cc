@@ -215,17 +215,6 @@ std::string_view kept_fields(Store& store, std::string_view name, const Tensor& 
   return store.keep(tensor_fields(name, onnx_type_of(tensor.type()), {shape.begin(), shape.end()}));
 }
 
-// The tensor lives as long as the store.
-std::string_view kept_elements(Store& store, const Tensor& tensor) {
-  const auto owner = std::make_shared<Tensor>(tensor);
-  store.keep(owner);
-  return {static_cast<const char*>(owner->data()), owner->bytes()};
-}
-
-}  // namespace
-
-namespace {
-
 Id version_item(const Store& store) {
   for (const Id id : store.items(0, Kind::kOther))
     if (store.item(id).field == 1) return id;
@@ -255,7 +244,7 @@ void allow_constants(Store& store) {
 
 Id insert_tensor(Store& store, Id graph, std::string_view name, const Tensor& tensor) {
   allow_constants(store);
-  return store.insert_tensor(graph, kept_fields(store, name, tensor), kept_elements(store, tensor));
+  return store.insert_tensor(graph, kept_fields(store, name, tensor), store.keep_elements(tensor));
 }
 
 Id insert_tensor(Store& store, Id graph, std::string_view name, std::string_view tensor_proto) {
@@ -274,7 +263,7 @@ Id insert_tensor(Store& store, Id graph, std::string_view name, std::string_view
 }
 
 void replace_tensor(Store& store, Id initializer, std::string_view name, const Tensor& tensor) {
-  store.replace_tensor(initializer, kept_fields(store, name, tensor), kept_elements(store, tensor));
+  store.replace_tensor(initializer, kept_fields(store, name, tensor), store.keep_elements(tensor));
 }
 
 Tensor integers_tensor(const std::vector<int64_t>& values) {

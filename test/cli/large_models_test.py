@@ -3,11 +3,41 @@ import time
 import unittest
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper, save
+from onnx import TensorProto, helper, load, numpy_helper, save
 
 from support import CliTest
 
 COUNT = 40_000
+
+
+class Weights(CliTest):
+    def test_what_becomes_larger_than_a_file(self):
+        """Weights of 4.5 GiB in a file of holes, and of 1 at their end, become 2.25 GiB of float16, which lie beside."""
+        extents, count = (8192, 16384), 9
+        model, data, halves = (self.folder / name for name in ("large.onnx", "large.data", "halves.onnx"))
+        size = 4 * extents[0] * extents[1]
+        nodes, tensors = [], []
+        for i in range(count):
+            tensor = TensorProto(name=f"w{i}", data_type=TensorProto.FLOAT, dims=extents if i % 2 == 0 else extents[::-1],
+                                 data_location=TensorProto.EXTERNAL)
+            for key, number in ("location", data.name), ("offset", i * size), ("length", size):
+                tensor.external_data.add(key=key, value=str(number))
+            tensors.append(tensor)
+            nodes.append(helper.make_node("MatMul", [f"t{i}" if i else "x", f"w{i}"], [f"t{i + 1}" if i + 1 < count else "y"]))
+        with data.open("wb") as file:
+            for i in range(count):
+                file.seek((i + 1) * size - 4)
+                file.write(np.float32(1).tobytes())
+        values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", extents[axis]]) for n, axis in (("x", 0), ("y", 1))]
+        save(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:], tensors),
+                               opset_imports=[helper.make_opsetid("", 17)], ir_version=9), model)
+        self.succeed("onnx", "float16", model, "-o", halves)
+        found = {t.name: t for t in load(halves, load_external_data=False).graph.initializer}
+        for i in range(count):
+            where = {e.key: e.value for e in found[f"w{i}"].external_data}
+            self.assertEqual((found[f"w{i}"].data_type, where["location"], int(where["length"])), (TensorProto.FLOAT16, "halves.onnx.data", size // 2))
+            last = np.memmap(self.folder / where["location"], np.float16, "r", int(where["offset"]), extents[0] * extents[1])[-3:]
+            self.assertEqual(last.tolist(), [0, 0, 1])
 
 
 class Networks(CliTest):
