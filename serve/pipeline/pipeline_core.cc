@@ -36,7 +36,7 @@ PipelineCore::State::Wakes PipelineCore::State::wakes() {
           schedule.has_work_to_postprocess(),
           next && *next < watched,
           schedule.is_empty(),
-          schedule.take_room_made()};
+          schedule.take_uncounted()};
 }
 
 void PipelineCore::State::notify(const Wakes& wakes) {
@@ -46,9 +46,9 @@ void PipelineCore::State::notify(const Wakes& wakes) {
   if (wakes.deadline) deadline.notify_one();
   if (wakes.empty) empty.notify_all();
   // A job of any size may take the room of one, but not of so many bytes.
-  if (wakes.room_made == 1 && options.max_bytes == SIZE_MAX)
+  if (wakes.uncounted == 1 && options.max_bytes == SIZE_MAX)
     capacity.notify_one();
-  else if (wakes.room_made > 0)
+  else if (wakes.uncounted > 0)
     capacity.notify_all();
 }
 

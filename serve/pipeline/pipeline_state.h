@@ -39,7 +39,7 @@ struct PipelineCore::State {
   void answer(PipelineJob& job);
   struct Wakes {
     bool preprocess, run, postprocess, deadline, empty;
-    size_t room_made;
+    size_t uncounted;
   };
   Wakes wakes();
   void notify(const Wakes& wakes);

@@ -223,9 +223,9 @@ void Schedule::leave_if_delivered(PipelineJob& job) {
 }
 
 // Of a job that nobody works on, once.
-void Schedule::give_room_up(PipelineJob& job) {
+void Schedule::stop_counting(PipelineJob& job) {
   const JobState& state = job.state_;
-  if (state.place != Place::kLeft || !std::exchange(job.state_.takes_room, false)) return;
+  if (state.place != Place::kLeft || !std::exchange(job.state_.is_counted, false)) return;
   const size_t bytes = job.options_.bytes;
   if (state.failure == Failure::kDropped) {
     --dropped_;
@@ -233,7 +233,7 @@ void Schedule::give_room_up(PipelineJob& job) {
   }
   --statistics_.jobs;
   statistics_.bytes -= bytes;
-  ++room_made_;
+  ++uncounted_;
 }
 
 PipelineJob* Schedule::next_answer() {
@@ -241,7 +241,7 @@ PipelineJob* Schedule::next_answer() {
   PipelineJob* const job = answers_.pop();
   if (job == nullptr) return nullptr;
   is_delivering_ = options_.ordered;
-  give_room_up(*job);
+  stop_counting(*job);
   return job;
 }
 
@@ -253,7 +253,7 @@ void Schedule::delivered(PipelineJob& job) {
 
 PipelineJob* Schedule::next_left() {
   PipelineJob* const job = left_.pop();
-  if (job != nullptr) give_room_up(*job);
+  if (job != nullptr) stop_counting(*job);
   return job;
 }
 

@@ -72,7 +72,7 @@ class Schedule {
   PipelineJob* next_left();
   void left() { --pending_; }
   /// How many jobs gave their room up since the last call.
-  size_t take_room_made() { return std::exchange(room_made_, 0); }
+  size_t take_uncounted() { return std::exchange(uncounted_, 0); }
 
   // What there is to do.
   bool has_work_to_preprocess() const;
@@ -113,7 +113,7 @@ class Schedule {
   void settle(PipelineJob& job, Time now);
   void leave(PipelineJob& job);
   void leave_if_delivered(PipelineJob& job);
-  void give_room_up(PipelineJob& job);
+  void stop_counting(PipelineJob& job);
   void advance(PipelineJob& job, Queue& next, Place place, Time now);
   bool is_waited_for(size_t bytes, Time now);
   PipelineJob* oldest_in_queue() const;
@@ -139,7 +139,7 @@ class Schedule {
   size_t preprocessing_ = 0;
   size_t pending_ = 0;  // jobs that were committed and are not gone
   uint64_t next_number_ = 0, scan_ = 0;
-  size_t room_made_ = 0;
+  size_t uncounted_ = 0;
   size_t dropped_ = 0;  // for a newer job, and still taking its room
   size_t dropped_bytes_ = 0;
   bool is_stopped_ = false, is_aborted_ = false, is_delivering_ = false;

@@ -62,7 +62,7 @@ Schedule::Admission Schedule::admit(PipelineJob& job, Time now, bool may_wait) {
   if (job.options_.deadline) alarm = alarms_.extract(alarms_.insert(&job).first);
   state.node = waiting_.extract(waiting_.insert(&job).first);
   if (alarm) alarms_.insert(std::move(alarm));
-  state.was_admitted = state.takes_room = true;
+  state.was_admitted = state.is_counted = true;
   ++statistics_.jobs;
   statistics_.bytes += bytes;
   statistics_.peak_jobs = std::max(statistics_.peak_jobs, statistics_.jobs);

@@ -56,7 +56,7 @@ struct JobState {
   int runs = 0;              // in instances that died of it, or with it
   uint64_t scan = 0;
   bool was_admitted = false, is_cancelled = false;
-  bool takes_room = false;    // of the pipeline's bounds
+  bool is_counted = false;    // in the pipeline's bounds
   bool is_answered = false;   // what it comes to is known
   bool is_delivered = false;  // and was handed out
   std::optional<Failure> failure;
