@@ -4,7 +4,8 @@
 
 `all` gives every weight by name anew, `one` the largest alone, each time others than before; medians of what the third refit and later
 ones take, and `first` is what the very first took, in memory that was never touched. `copy` is NumPy's copy of all weights, before each
-refit of all, so that both see the same noise; `cpu` are the processor times of these two, of all threads. `build` is a build whose timing cache
+refit of all, so that both see the same noise; `forms` is a copy of as many bytes as the plan holds, which are the weights and the forms that
+kernels hold them in: a refit writes both; `cpu` are the processor times of these three, of all threads. `build` is a build whose timing cache
 knows every layer.
 """
 import argparse
@@ -72,10 +73,15 @@ def measure(name, rounds):
         for n, a in weights.items():
             np.copyto(targets[n], a)
 
+    forms = np.ones(plan.nbytes, np.uint8)
+    other_forms = np.empty_like(forms)
+    np.copyto(other_forms, forms)  # whose memory then was touched
+
     firsts = [medians_ms(1, lambda: refit(weights))[0] for _ in range(2)]
-    copies, refits = medians_ms(rounds, copy, lambda: refit(weights))
+    copies, of_forms, refits = medians_ms(rounds, copy, lambda: np.copyto(other_forms, forms), lambda: refit(weights))
     return {"model": name, "weights_mb": sum(a.nbytes for a in weights.values()) / 1e6, "plan_mb": plan.nbytes / 1e6,
-            "copy_ms": copies[0], "first_ms": firsts[0][0], "all_ms": refits[0], "copy_cpu_ms": copies[1], "all_cpu_ms": refits[1],
+            "copy_ms": copies[0], "first_ms": firsts[0][0], "all_ms": refits[0], "copy_cpu_ms": copies[1],
+            "forms_ms": of_forms[0], "forms_cpu_ms": of_forms[1], "all_cpu_ms": refits[1],
             "one_ms": medians_ms(rounds, lambda: refit([largest]))[0][0],
             "build_ms": medians_ms(2, lambda: build(path, logger, cache))[0][0]}
 

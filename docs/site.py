@@ -1,11 +1,12 @@
 """Builds the documentation as a site: every page that the README leads to, with navigation by task and a search.
 
-    docs/site.py --output dist/site [--mkdocs mkdocs]        (./dev site installs mkdocs-material and calls it)
+    docs/site.py --output dist/site [--mkdocs mkdocs]        (./dev site installs mkdocs-material and Jupyter's nbconvert, and calls it)
 
 Pages stay where they are in the repository, and so do their links: the folders with pages are copied as they are, with what pages link to.
-mkdocs is strict: a link to a page, an anchor or a file that is not there is an error. A page that no heading of NAVIGATION names is an error, too.
+Notebooks are run, and pages of what they show. mkdocs is strict: a link to a page, an anchor or a file that is not there is an error. A page that no heading of NAVIGATION names is an error, too.
 """
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -86,7 +87,7 @@ def with_links(page, text, pages, copied):
             sys.exit(f"{page}: the link to {link} leads nowhere")
         if to not in pages:
             copied.add(to)
-        return match[0]
+        return f"[{words}]({link.removesuffix('.ipynb')}.html)" if to.suffix == ".ipynb" else match[0]
 
     for picture in PICTURE.finditer(text):
         link = picture[1] or picture[2]
@@ -106,7 +107,16 @@ def with_anchors(text):
     return "".join(part if i % 2 else re.sub(r"(?m)^(#{1,6}) (.+)$", named, part) for i, part in enumerate(CODE.split(text)))
 
 
-def stage(folder):
+def executed(notebook, output, package):
+    """Jupyter runs the notebook where it lies; what it shows is in a page."""
+    command = [sys.executable, "-m", "nbconvert", "--execute", "--to", "html", "--output-dir", output.parent.absolute(), ROOT / notebook]
+    environment = os.environ | {"PYTHONPATH": str(package.absolute())}
+    result = subprocess.run(command, cwd=(ROOT / notebook).parent, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"docs/site.py: {notebook}: {result.stderr[-3000:]}")
+
+
+def stage(folder, package):
     """The pages and what they link to, as mkdocs takes them. Returns the navigation."""
     files = tracked()
     pages = [path for path in files if path.suffix == ".md" and not path.parts[0].startswith(".")]
@@ -119,6 +129,8 @@ def stage(folder):
     for path in sorted(copied):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)
+        if path.suffix == ".ipynb":
+            executed(path, folder / path.with_suffix(".html"), package)
     return headings
 
 
@@ -143,10 +155,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--mkdocs", default="mkdocs")
+    parser.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="the folder of the Python package, for notebooks")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        headings = stage(folder / "pages")
+        headings = stage(folder / "pages", options.package)
         (folder / "mkdocs.yml").write_text(configuration(headings, folder / "pages", options.output.absolute()))
         result = subprocess.run([options.mkdocs, "build", "--strict", "--clean", "-f", folder / "mkdocs.yml"], capture_output=True, text=True)
     if result.returncode != 0:
