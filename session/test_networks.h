@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "tenon/session/engine.h"
 
@@ -56,6 +57,29 @@ inline Engine build_sum(ErrorLog& log) {
       config.addOptimizationProfile(profile);
     }
   });
+}
+
+/// y = factor * x of shape (-1, 3), of 1 to `max` rows.
+inline Engine build_scaled(ErrorLog& log, float factor, int64_t max) {
+  return build_engine(log, [=](auto& builder, auto& network, auto& config) {
+    auto* x = network.addInput("x", DataType::kFLOAT, Dims{2, {-1, 3}});
+    const nvinfer1::Weights weights{DataType::kFLOAT, &factor, 1};
+    auto* constant = network.addConstant(Dims{2, {1, 1}}, weights)->getOutput(0);
+    using Operation = nvinfer1::ElementWiseOperation;
+    add_output(network, *network.addElementWise(*x, *constant, Operation::kPROD)->getOutput(0),
+               "y");
+    auto* profile = builder.createOptimizationProfile();
+    profile->setDimensions("x", OptProfileSelector::kMIN, Dims{2, {1, 3}});
+    profile->setDimensions("x", OptProfileSelector::kOPT, Dims{2, {max, 3}});
+    profile->setDimensions("x", OptProfileSelector::kMAX, Dims{2, {max, 3}});
+    config.addOptimizationProfile(profile);
+  });
+}
+
+/// The plan that an engine was made of, as a file has it.
+inline std::string plan_of(const Engine& built) {
+  const std::unique_ptr<nvinfer1::IHostMemory> plan(built.engine->serialize());
+  return {static_cast<const char*>(plan->data()), plan->size()};
 }
 
 /// y is the first min(count, 10) elements of x, and echo is count; count is a shape tensor of

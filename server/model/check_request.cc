@@ -1,8 +1,10 @@
 #include "check_request.h"
 
 #include <tenon/printable.h>
+#include <tenon/session/shape.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "datatype.h"
 
@@ -43,6 +45,34 @@ void check_request(const ModelMetadata& metadata, const InferRequest& request,
     if (std::ranges::count(request.outputs, name) > 1)
       throw Error{"output '" + printable(name) + "' is asked for twice"};
   }
+}
+
+void check_shape(const ModelMetadata& metadata, size_t input, const InputRange& range,
+                 const Tensor& tensor) {
+  const auto& [min, max] = range;
+  // Whether a batch's extent of axis 0 may be this one is the concern of who runs it.
+  const auto is_batch_axis = [&](size_t axis) { return axis == 0 && metadata.max_batch > 1; };
+  const auto max_batch = static_cast<int64_t>(metadata.max_batch);
+  bool fits = tensor.shape().size() == min.size();
+  for (size_t axis = 0; fits && axis < min.size(); ++axis) {
+    const int64_t extent = tensor.shape()[axis];
+    fits = is_batch_axis(axis) ? extent >= 1 && extent <= max_batch
+                               : extent >= min[axis] && extent <= max[axis];
+  }
+  if (fits) return;
+  Shape largest = max;
+  if (!largest.empty() && is_batch_axis(0)) largest[0] = max_batch;
+  throw Error{"input '" + printable(metadata.inputs[input].name) + "' has the shape "
+              + tensor.shape_string() + "; expected " + session::shape_text(min) + " to "
+              + session::shape_text(largest)};
+}
+
+std::vector<Tensor> inputs_of(const ModelMetadata& metadata, InferRequest& request) {
+  std::vector<Tensor> tensors;
+  for (const TensorMetadata& input : metadata.inputs)
+    tensors.push_back(
+        std::move(std::ranges::find(request.inputs, input.name, &NamedTensor::name)->tensor));
+  return tensors;
 }
 
 void check_declared(const ModelConfig& config, const ModelMetadata& metadata) {

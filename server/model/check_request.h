@@ -14,6 +14,19 @@ namespace tenon::server {
 void check_request(const ModelMetadata& metadata, const InferRequest& request,
                    const std::function<void(size_t i, const Tensor&)>& check_shape);
 
+/// The least and the largest shape of an input; the axis of a batch is not looked at.
+struct InputRange {
+  Shape min, max;
+};
+
+/// Throws an Error where the shape is not one of the range or, along the axis of a batch, is no
+/// batch of the model.
+void check_shape(const ModelMetadata& metadata, size_t input, const InputRange& range,
+                 const Tensor& tensor);
+
+/// The inputs in the model's order, taken out of the request. @pre check_request() took it.
+std::vector<Tensor> inputs_of(const ModelMetadata& metadata, InferRequest& request);
+
 /// Throws an Error where the configuration has a tensor that the model does not have, or of another
 /// datatype.
 void check_declared(const ModelConfig& config, const ModelMetadata& metadata);

@@ -6,6 +6,7 @@
 #include <tenon/printable.h>
 
 #include "datatype.h"
+#include "engine_file.h"
 #include "guard.h"
 #include "model_config.pb.h"
 
@@ -217,27 +218,11 @@ void take_sequence(const SequenceBatchingMessage& from, ModelConfig& to) {
 }
 
 void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
-  std::string warm_up;
-  for (const auto& [key, value] : from.parameters()) {
-    std::string* const field = key == "min_shapes"   ? &to.min_shapes
-                               : key == "opt_shapes" ? &to.opt_shapes
-                               : key == "max_shapes" ? &to.max_shapes
-                               : key == "precision"  ? &to.precision
-                               : key == "warm_up"    ? &warm_up
-                                                     : nullptr;
-    if (field == nullptr) {
-      to.parameters[key] = value.string_value();
-      if (!to.is_stage()) to.unused.push_back("parameters: " + printable(key));
-    } else {
-      *field = value.string_value();
-    }
-  }
-  if (!to.precision.empty() && to.precision != "fp32" && to.precision != "fp16"
-      && to.precision != "int8")
-    throw Error{"precision: expected fp32, fp16 or int8, found '" + printable(to.precision) + "'"};
-  if (!warm_up.empty() && warm_up != "on" && warm_up != "off")
-    throw Error{"warm_up: expected on or off, found '" + printable(warm_up) + "'"};
-  to.is_warm = warm_up != "off";
+  for (const auto& [key, value] : from.parameters()) to.parameters[key] = value.string_value();
+  take_engine_parameters(to.parameters, to);
+  if (to.is_stage()) return;
+  for (const auto& [key, value] : to.parameters)
+    to.unused.push_back("parameters: " + printable(key));
 }
 
 }  // namespace

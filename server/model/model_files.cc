@@ -15,8 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using session::value_of;
 
-constexpr const char* kModelFiles[] = {"model.plan", "model.engine", "model.onnx"};
-
 bool is_model_file(const fs::path& path) {
   const auto extension = path.extension();
   return extension == ".plan" || extension == ".engine" || extension == ".onnx";

@@ -10,6 +10,9 @@
 
 namespace tenon::server {
 
+/// Of a version whose configuration names no other; the first that there is.
+inline constexpr const char* kModelFiles[] = {"model.plan", "model.engine", "model.onnx"};
+
 /// What a model is made of, and when that was written.
 using ModelFiles = std::map<std::string, std::filesystem::file_time_type>;
 

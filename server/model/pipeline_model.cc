@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "check_request.h"
 #include "guard.h"
 
 namespace tenon::server {
@@ -72,7 +71,7 @@ class PipelineModel final : public Model {
     serve::Stages<InferRequest, InferResponse, Tensors, RanTensors> stages;
     for (auto& instance : parts.instances) stages.instances.push_back(timed(std::move(instance)));
     stages.preprocess = [this](InferRequest& request, const serve::JobContext&) {
-      return Result<Tensors>(tensors_of(request));
+      return Result<Tensors>(inputs_of(metadata_, request));
     };
     stages.postprocess = [this](InferRequest& request, RanTensors& made, const serve::JobContext&) {
       InferResponse response = response_of(request, made.tensors);
@@ -139,28 +138,6 @@ class PipelineModel final : public Model {
     return options;
   }
 
-  // Whether a batch's extent of axis 0 may be this one, is the pipeline's concern.
-  bool is_batch_axis(int32_t axis) const { return axis == 0 && metadata_.max_batch > 1; }
-
-  void check_shape(size_t input, const Tensor& tensor) const {
-    const auto& [min, max] = ranges_[input];
-    bool fits = tensor.shape().size() == min.size();
-    for (int32_t axis = 0; fits && axis < tensor.ndims(); ++axis) {
-      const int64_t extent = tensor.size(axis);
-      const auto at = static_cast<size_t>(axis);
-      fits = is_batch_axis(axis)
-                 ? extent >= 1 && extent <= static_cast<int64_t>(metadata_.max_batch)
-                 : extent >= min[at] && extent <= max[at];
-    }
-    if (fits) return;
-    Shape largest = max;
-    if (!largest.empty() && metadata_.max_batch > 1)
-      largest[0] = static_cast<int64_t>(metadata_.max_batch);
-    throw Error{"input '" + printable(metadata_.inputs[input].name) + "' has the shape "
-                + tensor.shape_string() + "; expected " + session::shape_text(min) + " to "
-                + session::shape_text(largest)};
-  }
-
   static size_t bytes_of(const InferRequest& request) {
     size_t bytes = 0;
     for (const NamedTensor& input : request.inputs) bytes += input.tensor.bytes();
@@ -172,8 +149,9 @@ class PipelineModel final : public Model {
       throw Error{"the request has " + std::to_string(bytes_of(request))
                   + " bytes, and all that a model holds may have "
                   + std::to_string(limits_.max_bytes)};
-    check_request(metadata_, request,
-                  [this](size_t input, const Tensor& tensor) { check_shape(input, tensor); });
+    check_request(metadata_, request, [this](size_t input, const Tensor& tensor) {
+      check_shape(metadata_, input, ranges_[input], tensor);
+    });
   }
 
   serve::JobOptions job_options(const InferRequest& request) const {
@@ -189,15 +167,6 @@ class PipelineModel final : public Model {
     options.bytes = bytes_of(request);
     options.correlation_id = request.trace.empty() ? request.id : request.trace;
     return options;
-  }
-
-  // The inputs in the model's order.
-  Tensors tensors_of(InferRequest& request) const {
-    Tensors tensors;
-    for (const TensorMetadata& input : metadata_.inputs)
-      tensors.push_back(
-          std::move(std::ranges::find(request.inputs, input.name, &NamedTensor::name)->tensor));
-    return tensors;
   }
 
   InferResponse response_of(const InferRequest& request, Tensors& made) const {
@@ -216,7 +185,7 @@ class PipelineModel final : public Model {
   const ModelConfig config_;
   const QueueLimits limits_;
   const ModelMetadata metadata_;
-  const std::vector<PipelineParts::InputRange> ranges_;
+  const std::vector<InputRange> ranges_;
   const bool fails_by_requests_;
   std::unique_ptr<Pipeline> pipeline_;  // last: its threads use what is above
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "check_request.h"
 #include "model.h"
 #include "model_config.h"
 
@@ -19,11 +20,7 @@ struct QueueLimits {
 
 struct PipelineParts {
   ModelMetadata metadata;
-  /// The least and the largest shape of each input; the axis of the batch is not looked at.
-  struct InputRange {
-    Shape min, max;
-  };
-  std::vector<InputRange> ranges;
+  std::vector<InputRange> ranges;  ///< of each input
   /// They get the inputs, and give the outputs, in the order of the metadata.
   std::vector<serve::Instance<serve::Tensors, serve::Tensors>> instances;
   /// What fails an instance is in the request's tensors: it is no failure of the model.

@@ -22,24 +22,7 @@ using ::testing::IsEmpty;
 // Plans of y = factor * x, of 1 to `max` rows of three.
 std::string plan_of(float factor, int64_t max) {
   session::ErrorLog log;
-  const session::Engine built = session::build_engine(log, [&](auto& builder, auto& network,
-                                                               auto& config) {
-    auto* x = network.addInput("x", DataType::kFLOAT, nvinfer1::Dims{2, {-1, 3}});
-    const nvinfer1::Weights weights{DataType::kFLOAT, &factor, 1};
-    auto* constant = network.addConstant(nvinfer1::Dims{2, {1, 1}}, weights)->getOutput(0);
-    session::add_output(
-        network,
-        *network.addElementWise(*x, *constant, nvinfer1::ElementWiseOperation::kPROD)->getOutput(0),
-        "y");
-    auto* profile = builder.createOptimizationProfile();
-    using Selector = nvinfer1::OptProfileSelector;
-    profile->setDimensions("x", Selector::kMIN, nvinfer1::Dims{2, {1, 3}});
-    profile->setDimensions("x", Selector::kOPT, nvinfer1::Dims{2, {max, 3}});
-    profile->setDimensions("x", Selector::kMAX, nvinfer1::Dims{2, {max, 3}});
-    config.addOptimizationProfile(profile);
-  });
-  const std::unique_ptr<nvinfer1::IHostMemory> plan(built.engine->serialize());
-  return {static_cast<const char*>(plan->data()), plan->size()};
+  return session::plan_of(session::build_scaled(log, factor, max));
 }
 
 class RepositoryTest : public ::testing::Test {
