@@ -23,6 +23,10 @@ endforeach()
 if(TARGET tenon_ort)
   install(TARGETS tenon_ort LIBRARY DESTINATION lib)
 endif()
+# As tritonserver --backend-directory=lib/triton/backends looks for it.
+if(TARGET tenon_triton)
+  install(TARGETS tenon_triton LIBRARY DESTINATION lib/triton/backends/tenon)
+endif()
 
 # oneDNN's wheel is no system package: its library lies beside ours.
 if(TENON_ONEDNN)

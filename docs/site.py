@@ -29,7 +29,7 @@ NAVIGATION = {
     "Speed": ["docs/guide/report.md", "docs/guide/rooflines.md", "docs/gpu.md", "bench/results/*.md", "bench/**/*.md"],
     "Plugins": ["docs/guide/write-a-plugin.md", "docs/guide/bring-your-plugins.md", "docs/guide/plugins-in-python.md", "docs/guide/check-a-plugin.md",
                 "docs/test-without-a-gpu.md", "docs/plugins.md", "docs/third-party-plugins.md", "plugins/**/*.md", "hostcuda/*.md"],
-    "Serving": ["docs/guide/serve.md", "docs/guide/server.md", "docs/guide/load.md", "docs/guide/scale-out.md"],
+    "Serving": ["docs/guide/serve.md", "docs/guide/server.md", "docs/guide/load.md", "docs/guide/scale-out.md", "docs/guide/triton.md"],
     "Applications": ["examples/**/README.md"],
     "Reference": ["docs/operators.md", "docs/layers.md", "docs/glossary.md", "docs/versions.md", "SECURITY.md", "CHANGELOG.md"],
     "Inside": ["ARCHITECTURE.md", "CONTRIBUTING.md", "cudart/README.md", "test/**/*.md", "serve/**/*.md", "session/**/*.md", "server/**/*.md", "**/README.md"],

@@ -63,16 +63,16 @@ def arguments(description, name=NVIDIA, many=False):
     return parser
 
 
-def parse(parser, inside):
+def parse(parser, inside, name=NVIDIA):
     """The options; ends the program, well, without a checkout. `inside` is what a checkout holds."""
     options = parser.parse_args()
     options.tenon = options.tenon.resolve()
     if not options.checkout:
-        print(f"SKIPPED {pathlib.Path(sys.argv[0]).name}: no checkout of {NVIDIA} was given")
+        print(f"SKIPPED {pathlib.Path(sys.argv[0]).name}: no checkout of {name} was given")
         sys.exit(0)
     options.checkout = options.checkout.resolve()
     if not (options.checkout / inside).exists():
-        parser.error(f"{options.checkout} is no checkout of {NVIDIA}: it has no {inside}")
+        parser.error(f"{options.checkout} is no checkout of {name}: it has no {inside}")
     return options
 
 

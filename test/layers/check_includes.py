@@ -27,6 +27,7 @@ OUTSIDE = {
     "serve": PUBLIC | {"session", "kit", "kernels"},
     "server": PUBLIC | {"session", "serve"},
     "onnxruntime": PUBLIC | {"session", "serve"},
+    "triton": PUBLIC | {"session", "serve", "server"},
     "check": PUBLIC | {"kit"},
     "page": set(),
     "compare": PUBLIC | {"session", "page"},
@@ -39,7 +40,7 @@ OUTSIDE = {
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
 OWN = {"tools": "tools/tenon", "python": "python/native", "hostcuda": "hostcuda/include"}
-SEARCH = ["", "src", "include", "cudart/include", "session", "serve", "server", "onnxruntime", "kit", "kernels",
+SEARCH = ["", "src", "include", "cudart/include", "session", "serve", "server", "onnxruntime", "triton", "kit", "kernels",
           "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
 WITHOUT_CUDA = {f"src/{name}" for name in ("network", "ops", "backend", "common", "cpu", "optimize", "plan",
                                            "builder", "run")}
