@@ -1,6 +1,7 @@
 // An instance of a model: it answers Triton's requests, several in a run.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <vector>
 
