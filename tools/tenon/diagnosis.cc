@@ -58,7 +58,8 @@ size_t distance(std::string_view a, std::string_view b) {
 
 constexpr std::string_view kVariables[] = {
     "TENON_THREADS",      "TENON_LOG",          "TENON_ISA",          "TENON_TARGET",
-    "TENON_KERNEL_CACHE", "TENON_IMPORT_LIMIT", "TENON_IMPORT_NODES", "TENON_CUDART"};
+    "TENON_KERNEL_CACHE", "TENON_IMPORT_LIMIT", "TENON_IMPORT_NODES", "TENON_CUDART",
+    "TENON_TRT_API",      "TENON_CUDA_ORDER",   "TENON_CUDA_TIMEOUT", "TENON_PYTHON"};
 
 bool is_variable(std::string_view name) {
   return std::ranges::find(kVariables, name) != std::end(kVariables);

@@ -56,6 +56,7 @@ TEST(Diagnosis, VariablesThatLimitOrAreMisspeltAreFound) {
   const auto misspelt = findings_of_environment({"TENON_THREAD=2"});
   ASSERT_EQ(misspelt.size(), 1u);
   EXPECT_THAT(misspelt[0].fix, HasSubstr("TENON_THREADS"));
+  EXPECT_THAT(findings_of_environment({"TENON_TRT_APIS=8"}).at(0).fix, HasSubstr("TENON_TRT_API"));
   const auto limit = findings_of_environment({"TENON_ISA=avx2"});
   ASSERT_EQ(limit.size(), 1u);
   EXPECT_THAT(limit[0].what, HasSubstr("TENON_ISA=avx2"));

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <thread>
 
 namespace tenon::tool {
 namespace {
@@ -24,10 +25,11 @@ std::optional<double> number(const std::string& text) {
   return error == std::errc() && end != text.data() ? std::optional(value) : std::nullopt;
 }
 
-int affinity() {
+// The processors that the process may run on; none where there are more than such a set holds.
+std::optional<cpu_set_t> affinity() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::optional(set) : std::nullopt;
 }
 
 // The least of a control group and those around it: "/a/b", "/a", "".
@@ -91,17 +93,33 @@ std::optional<int64_t> memory_max(const std::string& root) {
   return bytes ? std::optional(static_cast<int64_t>(*bytes)) : std::nullopt;
 }
 
-// "0-1,4" is three.
-int count_of_list(const std::string& text) {
-  int count = 0;
+// "0-1,4" is 0, 1 and 4.
+std::vector<int> numbers_of_list(const std::string& text) {
+  constexpr double kLargest = 1 << 16;
+  std::vector<int> numbers;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     const auto first = number(part);
     const size_t dash = part.find('-');
     const auto last = dash != std::string::npos ? number(part.substr(dash + 1)) : first;
-    if (first && last && *last >= *first) count += static_cast<int>(*last - *first) + 1;
+    if (!first || !last || *first < 0) continue;
+    for (double n = *first; n <= std::min(*last, kLargest); ++n)
+      numbers.push_back(static_cast<int>(n));
   }
-  return count;
+  return numbers;
+}
+
+// Nodes with processors that the process may run on: others are only memory, or for others.
+int numa_nodes(const std::string& root, const std::optional<cpu_set_t>& processors) {
+  const std::string folder = root + "sys/devices/system/node/";
+  const auto is_used = [&](int node) {
+    const auto own = numbers_of_list(text_of(folder + fmt::format("node{}/cpulist", node)));
+    return !processors || own.empty() || std::ranges::any_of(own, [&](int processor) {
+      return processor < CPU_SETSIZE && CPU_ISSET(static_cast<size_t>(processor), &*processors);
+    });
+  };
+  const auto nodes = numbers_of_list(text_of(folder + "has_cpu"));
+  return std::max(1, static_cast<int>(std::ranges::count_if(nodes, is_used)));
 }
 
 // "always [madvise] never": what stands in brackets.
@@ -116,10 +134,13 @@ std::string chosen_word(const std::string& text) {
 
 MachineLimits read_machine_limits(const std::string& root) {
   MachineLimits limits;
-  limits.processors = affinity();
+  const std::optional<cpu_set_t> processors = affinity();
+  limits.processors = processors
+                          ? CPU_COUNT(&*processors)
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   limits.cpu_quota = cpu_quota(root);
   limits.memory_max = memory_max(root);
-  limits.numa_nodes = std::max(1, count_of_list(text_of(root + "sys/devices/system/node/online")));
+  limits.numa_nodes = numa_nodes(root, processors);
   limits.huge_pages = chosen_word(text_of(root + "sys/kernel/mm/transparent_hugepage/enabled"));
   return limits;
 }

@@ -15,7 +15,7 @@ struct MachineLimits {
   std::optional<double> cpu_quota =
       std::nullopt;  // processors' worth of time, of the control group
   std::optional<int64_t> memory_max = std::nullopt;  // bytes, of the control group
-  int numa_nodes = 1;                  // memories, each near to some of the processors
+  int numa_nodes = 1;                  // memories, each near to some of these processors
   std::string huge_pages = "unknown";  // the system's setting for transparent ones
 };
 

@@ -60,7 +60,7 @@ TEST_F(System, NothingIsKnownWhereThereIsNothing) {
 TEST_F(System, FilesThatSayNothingUsefulAreNoLimits) {
   write("proc/self/cgroup", "0\n::\n0::/..\n");
   write("sys/fs/cgroup/cpu.max", "much little\n");
-  write("sys/devices/system/node/online", "-,x,3-1\n");
+  write("sys/devices/system/node/has_cpu", "-,x,3-1\n");
   write("sys/kernel/mm/transparent_hugepage/enabled", "][\n");
   EXPECT_EQ(limits().cpu_quota, std::nullopt);
   EXPECT_EQ(limits().numa_nodes, 1);
@@ -68,10 +68,18 @@ TEST_F(System, FilesThatSayNothingUsefulAreNoLimits) {
 }
 
 TEST_F(System, NodesAndHugePages) {
-  write("sys/devices/system/node/online", "0-1,4\n");
+  write("sys/devices/system/node/has_cpu", "0-1,4\n");
   write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
   EXPECT_EQ(limits().numa_nodes, 3);
   EXPECT_EQ(limits().huge_pages, "madvise");
+}
+
+TEST_F(System, NodesWithoutProcessorsOfTheProcessDoNotCount) {
+  write("sys/devices/system/node/online", "0-2\n");  // the last is memory alone
+  write("sys/devices/system/node/has_cpu", "0-1\n");
+  write("sys/devices/system/node/node0/cpulist", "0-1023\n");
+  write("sys/devices/system/node/node1/cpulist", "5000-5001\n");
+  EXPECT_EQ(limits().numa_nodes, 1);
 }
 
 TEST(MachineLimits, FindsMoreThreadsThanProcessorsOrQuota) {
