@@ -78,6 +78,7 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--metrics-address", metrics_address, "That of HTTP, if it is not given");
   app.add_option("--metrics-port", metrics_port);
   app.add_option("--plugins", plugins, "Library of plugins that models use; several are possible")
+      ->allow_extra_args(false)  // the folder may be behind it
       ->check(CLI::ExistingFile);
   app.add_option("--model-control-mode", control,
                  "none: all models are loaded at the start; poll: and when files change; explicit: "

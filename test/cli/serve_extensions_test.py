@@ -179,9 +179,11 @@ class ServeExtensions(ServerTest):
             answer = client.infer("darker", [self.input_of(module, x)])
             np.testing.assert_array_equal(answer.as_numpy("y"), x)  # no strength: it stays as bright
         (self.folder / "text").write_text("no library")
-        done = subprocess.run([TENON, "serve", self.folder / "models", "--plugins", self.folder / "text"], capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("--plugins: cannot load", done.stderr)
+        models, text = self.folder / "models", self.folder / "text"
+        for words in ([models, "--plugins", text], ["--plugins", text, models], [f"--plugins={text}", models]):
+            done = subprocess.run([TENON, "serve", *words], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("--plugins: cannot load", done.stderr)
 
     def test_metrics_have_tls(self):
         self.write_model()
