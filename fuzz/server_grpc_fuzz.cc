@@ -16,9 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t at = 1; at < size; at += part)
     slices.emplace_back(data + at, std::min(part, size - at));
   grpc::ByteBuffer bytes(slices.data(), slices.size());
-  auto message = read_infer_message(bytes);
+  constexpr size_t kMaxTensors = 256;
+  auto message = read_infer_message(bytes, kMaxTensors);
   if (!message) return 0;
-  auto decoded = decode_request(*std::move(message), 256);
+  auto decoded = decode_request(*std::move(message), kMaxTensors);
   if (auto* request = std::get_if<DecodedRequest>(&decoded)) read_tensors(request->request);
   return 0;
 }

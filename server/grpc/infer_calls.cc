@@ -121,7 +121,7 @@ class InferCalls {
  private:
   std::variant<DecodedRequest, RequestError> decode(grpc::ByteBuffer& bytes,
                                                     std::string& id) const {
-    auto message = session::guard([&] { return read_infer_message(bytes); });
+    auto message = session::guard([&] { return read_infer_message(bytes, limits_.max_tensors); });
     if (!message) return RequestError{Failure::kFull, message.error()};
     if (!*message) {
       return RequestError{Failure::kInvalid, "the request is no message ModelInferRequest"};

@@ -24,7 +24,8 @@ WireType wire_type(uint32_t tag) {
 
 class MessageReader {
  public:
-  MessageReader(CodedInputStream& input, size_t bytes) : input_(input), bytes_(bytes) {}
+  MessageReader(CodedInputStream& input, size_t bytes, size_t max_tensors)
+      : input_(input), bytes_(bytes), max_tensors_(max_tensors) {}
 
   std::optional<InferMessage> read() {
     InferMessage made;
@@ -33,7 +34,7 @@ class MessageReader {
       google::protobuf::io::StringOutputStream stream(&rest);
       CodedOutputStream output(&stream);
       while (const uint32_t tag = input_.ReadTag())
-        if (!(tag == kRawTag ? read_raw(made.raw) : copy(tag, output))) return std::nullopt;
+        if (!read_field(tag, made, output)) return std::nullopt;
     }
     made.message = std::make_shared<inference::ModelInferRequest>();
     if (!input_.ConsumedEntireMessage() || !made.message->ParseFromString(rest))
@@ -42,14 +43,38 @@ class MessageReader {
   }
 
  private:
-  static constexpr uint32_t kRawTag = inference::ModelInferRequest::kRawInputContentsFieldNumber
-                                          << 3
-                                      | static_cast<uint32_t>(WireType::kBytes);
+  using Request = inference::ModelInferRequest;
+
+  bool read_field(uint32_t tag, InferMessage& made, CodedOutputStream& rest) {
+    size_t* const count = count_of(tag, made);
+    if (count != nullptr && ++*count > max_tensors_) return skip_bytes();
+    return count == &made.raw_contents ? read_raw(made.raw) : copy(tag, rest);
+  }
+
+  // Of a field that a tensor is in; null for others.
+  static size_t* count_of(uint32_t tag, InferMessage& made) {
+    if (wire_type(tag) != WireType::kBytes) return nullptr;
+    switch (tag >> 3) {
+      case Request::kInputsFieldNumber:
+        return &made.inputs;
+      case Request::kOutputsFieldNumber:
+        return &made.outputs;
+      case Request::kRawInputContentsFieldNumber:
+        return &made.raw_contents;
+      default:
+        return nullptr;
+    }
+  }
 
   // A length that is only claimed makes no memory.
   bool read_length(uint32_t& length) {
     return input_.ReadVarint32(&length)
            && length <= bytes_ - static_cast<size_t>(input_.CurrentPosition());
+  }
+
+  bool skip_bytes() {
+    uint32_t length = 0;
+    return read_length(length) && input_.Skip(static_cast<int>(length));
   }
 
   bool read_raw(std::vector<RawContents>& raw) {
@@ -100,16 +125,17 @@ class MessageReader {
 
   CodedInputStream& input_;
   const size_t bytes_;  // of the whole message
+  const size_t max_tensors_;
 };
 
 }  // namespace
 
-std::optional<InferMessage> read_infer_message(grpc::ByteBuffer& bytes) {
+std::optional<InferMessage> read_infer_message(grpc::ByteBuffer& bytes, size_t max_tensors) {
   const size_t length = bytes.Length();
   grpc::ProtoBufferReader reader(&bytes);
   if (!reader.status().ok()) return std::nullopt;
   CodedInputStream input(&reader);
-  return MessageReader(input, length).read();
+  return MessageReader(input, length, max_tensors).read();
 }
 
 }  // namespace tenon::server

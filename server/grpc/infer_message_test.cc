@@ -11,6 +11,7 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 using inference::ModelInferRequest;
+constexpr size_t kMany = 256;
 
 // In slices of up to so many bytes, as they come from a network.
 grpc::ByteBuffer buffer_of(const std::string& bytes, size_t most, std::mt19937& random) {
@@ -45,7 +46,7 @@ TEST(InferMessage, SaysWhatProtobufSaysHoweverItIsCut) {
   for (const size_t most : {1UL, 3UL, 100UL, 1'000'000UL}) {
     ModelInferRequest request = request_with_raw({0, 1, 4097, 65});
     grpc::ByteBuffer bytes = buffer_of(request.SerializeAsString(), most, random);
-    const auto read = read_infer_message(bytes);
+    const auto read = read_infer_message(bytes, kMany);
     ASSERT_TRUE(read);
     ASSERT_EQ(read->raw.size(), 4U);
     for (int i = 0; i < 4; ++i) {
@@ -67,10 +68,26 @@ TEST(InferMessage, FieldsMayComeInAnyOrder) {
   std::mt19937 random(4);
   grpc::ByteBuffer bytes =
       buffer_of(first.SerializeAsString() + unknown + second.SerializeAsString(), 2, random);
-  const auto read = read_infer_message(bytes);
+  const auto read = read_infer_message(bytes, kMany);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->message->model_name(), "m");
   EXPECT_EQ(read->raw.at(0).bytes, 4U);
+}
+
+TEST(InferMessage, WhatIsTooManyIsCountedAndNotKept) {
+  std::mt19937 random(6);
+  ModelInferRequest request = request_with_raw({1, 2, 3, 0, 0});
+  for (int i = 0; i < 7; ++i) request.add_outputs();
+  grpc::ByteBuffer bytes = buffer_of(request.SerializeAsString(), 5, random);
+  const auto read = read_infer_message(bytes, 3);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->inputs, 5U);
+  EXPECT_EQ(read->outputs, 8U);
+  EXPECT_EQ(read->raw_contents, 5U);
+  EXPECT_EQ(read->message->inputs_size(), 3);
+  EXPECT_EQ(read->message->outputs_size(), 3);
+  EXPECT_EQ(read->raw.size(), 3U);
+  EXPECT_EQ(read->message->id(), request.id());
 }
 
 TEST(InferMessage, TakesOfDamagedBytesWhatProtobufTakes) {
@@ -85,7 +102,7 @@ TEST(InferMessage, TakesOfDamagedBytesWhatProtobufTakes) {
     grpc::ByteBuffer buffer = buffer_of(bytes, 50, random);
     ModelInferRequest expected;
     const bool is_good = expected.ParseFromString(bytes);
-    const auto read = read_infer_message(buffer);
+    const auto read = read_infer_message(buffer, kMany);
     // Groups, which proto3 does not have, are skipped by protobuf.
     EXPECT_TRUE(is_good || !read);
     if (!read || !is_good) continue;

@@ -181,14 +181,15 @@ void read_parameters(const ParameterMap& parameters, DecodedRequest& to) {
   to.typed_outputs = !flag(parameters, "binary_data_output", true);
 }
 
-void check_tensors(const char* kind, int count, size_t max) {
-  if (static_cast<size_t>(count) <= max) return;
+void check_tensors(const char* kind, size_t count, size_t max) {
+  if (count <= max) return;
   throw Error{fmt::format("the request has {} {}; expected at most {}", count, kind, max)};
 }
 
 // Raw contents are of the inputs that have neither contents nor a part of shared memory.
 void read_inputs(const InferMessage& whole, DecodedRequest& to) {
-  const auto& [message, raw] = whole;
+  const Message& message = whole.message;
+  const std::vector<RawContents>& raw = whole.raw;
   std::vector<std::optional<RegionPart>> parts;
   size_t in_message = 0;
   for (const Input& input : message->inputs()) {
@@ -228,8 +229,9 @@ DecodedRequest decode(const InferMessage& whole, size_t max_tensors) {
   const Message& message = whole.message;
   DecodedRequest decoded{message->model_name(), message->model_version(), {}};
   decoded.request.id = message->id();
-  check_tensors("inputs", message->inputs_size(), max_tensors);
-  check_tensors("outputs", message->outputs_size(), max_tensors);
+  check_tensors("inputs", whole.inputs, max_tensors);
+  check_tensors("outputs", whole.outputs, max_tensors);
+  check_tensors("raw_input_contents", whole.raw_contents, max_tensors);
   read_parameters(message->parameters(), decoded);
   read_inputs(whole, decoded);
   for (const auto& output : message->outputs()) {

@@ -22,7 +22,7 @@ struct DecodedRequest {
 /// integers in fields of 32 bits are copied, and what is in shared memory is not read yet.
 /// Parameters: `timeout` in microseconds, from now, `priority`, of which lower numbers go first,
 /// and `binary_data_output`.
-/// @param max_tensors of inputs, and of outputs.
+/// @param max_tensors as of read_infer_message().
 std::variant<DecodedRequest, RequestError> decode_request(InferMessage message, size_t max_tensors);
 
 }  // namespace tenon::server

@@ -24,7 +24,7 @@ class InferRequestTest : public GrpcTest {
   static std::variant<DecodedRequest, RequestError> decode(const ModelInferRequest& request) {
     const grpc::Slice slice(request.SerializeAsString());
     grpc::ByteBuffer bytes(&slice, 1);
-    return decode_request(*read_infer_message(bytes), 4);
+    return decode_request(*read_infer_message(bytes, 4), 4);
   }
 
   static std::string error_of(const ModelInferRequest& request) {
@@ -199,6 +199,10 @@ TEST_F(InferRequestTest, TensorsAreBounded) {
               for (int i = 0; i < 5; ++i) to.add_outputs();
             }),
             "the request has 5 outputs; expected at most 4");
+  EXPECT_EQ(error_after([](auto& to) {
+              for (int i = 0; i < 4; ++i) to.add_raw_input_contents();
+            }),
+            "the request has 5 raw_input_contents; expected at most 4");
 }
 
 TEST_F(InferRequestTest, ParametersThatDoNotServeAreNamed) {
@@ -252,7 +256,7 @@ TEST_F(InferRequestTest, InputsLieInTheMessageAndKeepIt) {
       request_for("double", "FP32", {100, 4}, bytes_of<float>(std::vector(400, 3.0f)));
   const grpc::Slice slice(request.SerializeAsString());
   grpc::ByteBuffer buffer(&slice, 1);
-  auto raw = *read_infer_message(buffer);
+  auto raw = *read_infer_message(buffer, 4);
   expect_input_in(raw.raw[0].data, raw.raw[0].data.get(), std::move(raw));
 
   request.clear_raw_input_contents();
