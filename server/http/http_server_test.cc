@@ -15,6 +15,7 @@
 namespace tenon::server {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -162,6 +163,11 @@ TEST(HttpServer, WhatIsTooLargeOrNoHttpIsRefused) {
   EXPECT_THAT(answer("POST /x HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n"),
               StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(answer("POST /x HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  // Where its body ends nobody knows: what follows is no other request.
+  for (const std::string coding : {"gzip", "chunked, gzip", "gzip\r\nTransfer-Encoding: chunked"})
+    EXPECT_THAT(answer("POST /x HTTP/1.1\r\nTransfer-Encoding: " + coding
+                       + "\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n"),
+                ::testing::AllOf(StartsWith("HTTP/1.1 501"), ::testing::Not(HasSubstr("200 OK"))));
   options.max_body_bytes = 50;
   const auto full = start(options);
   const Client client(full->port());
@@ -178,6 +184,9 @@ TEST(HttpServer, ATokenIsAskedForIfThereIsOne) {
   const Client client(server->port());
   client.send(post("a"));
   EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 401"));
+  const Client asks(server->port());
+  asks.send("HEAD / HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(asks.receive(), ::testing::AllOf(StartsWith("HTTP/1.1 401"), EndsWith("\r\n\r\n")));
   const Client known(server->port());
   known.send(post("a", "Authorization: Bearer secret\r\n"));
   EXPECT_THAT(known.receive("x a"), StartsWith("HTTP/1.1 200"));

@@ -4,17 +4,16 @@
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/status.hpp>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
 #include "chunked_body.h"
 #include "guard.h"
+#include "http_message.h"
 #include "inflate.h"
 #include "json_infer.h"
 #include "rest_routes.h"
-#include "token.h"
 
 namespace tenon::server {
 namespace {
@@ -23,26 +22,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
-
-std::string head_of(const RestResponse& response, size_t bytes, bool keeps) {
-  const auto status = static_cast<unsigned>(response.status);
-  std::string head = "HTTP/1.1 " + std::to_string(status) + " ";
-  head += std::string(http::obsolete_reason(static_cast<http::status>(status)));
-  head += "\r\nServer: tenon\r\nContent-Type: " + response.content_type;
-  if (response.has_tensors)
-    head += "\r\nInference-Header-Content-Length: " + std::to_string(response.text.size());
-  if (response.may_retry) head += "\r\nRetry-After: 1";
-  if (!keeps) head += "\r\nConnection: close";
-  return head + "\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n";
-}
-
-// What is left of them when the first bytes went.
-void drop(Buffers& buffers, size_t bytes) {
-  auto at = buffers.begin();
-  for (; at != buffers.end() && at->size() <= bytes; ++at) bytes -= at->size();
-  buffers.erase(buffers.begin(), at);
-  if (!buffers.empty()) buffers[0] += bytes;
-}
 
 // Its members are called in the stream's executor, but respond(), which whoever answers calls while
 // nothing else of the session runs.
@@ -127,7 +106,7 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     parser_->header_limit(static_cast<uint32_t>(options.max_header));
     parser_->body_limit(options.max_body);
     stop_ = std::stop_source();
-    is_read_ = false;
+    is_read_ = is_head_ = false;
     record_ = {};
     record_.protocol = stream_->is_tls() ? "https" : "http";
     record_.remote = remote_;
@@ -168,13 +147,10 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     is_counted_ = true;
     const auto& request = parser_->get();
     const HttpOptions& options = host_->options();
+    is_head_ = request.method() == http::verb::head;
     if (options.access_log != nullptr) begin_record(request);
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
-    if (!options.token.empty()
-        && !is_same_secret("Bearer " + options.token,
-                           std::string(request[http::field::authorization])))
-      return end_with(
-          error_response(401, "expected Authorization: Bearer with the server's token"));
+    if (auto refusal = refusal_of(request, options)) return end_with(*std::move(refusal));
     const auto length = parser_->content_length();
     if (length && *length > options.max_body) return fail(http::error::body_limit);
     length_ = static_cast<size_t>(length.value_or(0));
@@ -251,7 +227,6 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     expires_at(Clock::time_point::max());
     is_read_ = true;
     const auto& message = parser_->get();
-    is_head_ = message.method() == http::verb::head;
     keeps_ = message.keep_alive() && !host_->is_stopping();
     RestRequest request;
     request.method = std::string(message.method_string());
@@ -294,8 +269,7 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
 
   // A client that does not read what it asked for holds its response, which counts until then.
   bool reserve(const RestResponse& response) {
-    size_t bytes = response.text.size();
-    for (const serve::Tensor& tensor : response.tensors) bytes += tensor.bytes();
+    const size_t bytes = bytes_of(response);
     if (!host_->reserve(bytes)) return false;
     reserved_ += bytes;
     return true;
@@ -308,13 +282,11 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
 
   void make_message(RestResponse response) {
     response_ = reserve(response) ? std::move(response) : too_many_bytes();
-    buffers_ = {{}, asio::buffer(response_.text)};
-    for (serve::Tensor& tensor : response_.tensors)
-      if (const auto data = tensor.cpu()) buffers_.emplace_back(*data, tensor.bytes());
+    buffers_ = body_of(response_);
+    head_ = head_of(response_, asio::buffer_size(buffers_), keeps_);
+    if (is_head_) buffers_.clear();
     record_.bytes_out = asio::buffer_size(buffers_);
-    head_ = head_of(response_, record_.bytes_out, keeps_);
-    if (is_head_) buffers_.resize(1);
-    buffers_[0] = asio::buffer(head_);
+    buffers_.insert(buffers_.begin(), asio::buffer(head_));
   }
 
   // @param bytes of the message that went already.
@@ -390,22 +362,10 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
   // A last response to a request whose rest is not read.
   void end_with(RestResponse response) {
     keeps_ = false;
-    is_head_ = false;
     write(std::move(response));
   }
 
-  void fail(error_code error) {
-    const HttpOptions& options = host_->options();
-    if (error == http::error::body_limit)
-      return end_with(error_response(
-          413, "the body is larger than " + std::to_string(options.max_body) + " bytes"));
-    if (error == http::error::header_limit || error == http::error::buffer_overflow)
-      return end_with(error_response(
-          431, "the header is larger than " + std::to_string(options.max_header) + " bytes"));
-    if (error == boost::system::errc::not_enough_memory)
-      return end_with(error_response(503, "out of memory"));
-    end_with(error_response(400, "no HTTP request: " + error.message()));
-  }
+  void fail(error_code error) { end_with(refusal_of(error, host_->options())); }
 
   const std::shared_ptr<HttpHost> host_;
   const std::unique_ptr<ByteStream> stream_;

@@ -21,7 +21,6 @@ namespace {
 
 using simdjson::dom::array;
 using simdjson::dom::element;
-using simdjson::dom::element_type;
 using simdjson::dom::object;
 
 std::string text_of(const element& value, const std::string& where) {

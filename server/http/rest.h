@@ -17,7 +17,7 @@ namespace tenon::server {
 struct RestRequest {
   std::string method;  ///< "GET"
   std::string target;  ///< path and query, as they came
-  std::string content_encoding, trace;
+  std::string trace;
   /// Of Inference-Header-Content-Length: the JSON in front of binary tensors; empty without.
   std::string json_length;
   std::shared_ptr<Body> body;  ///< whoever keeps it may point into it
