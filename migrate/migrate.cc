@@ -1,85 +1,17 @@
 #include "migrate/migrate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "migrate/rules_text.h"
+#include "migrate/rules.h"
 #include "migrate/tokens.h"
 
 namespace tenon::migrate {
 namespace {
 
 using Kind = Token::Kind;
-
-struct Rule {
-  enum class Kind { kHeader, kName, kEnumerator, kMethod };
-  Kind kind = Kind::kName;
-  std::set<std::string, std::less<>>
-      scopes;  // classes of a method, the enumeration of an enumerator
-  int removed = 0;
-  std::string instead;
-  bool is_in_tenon = true;
-  bool is_generic = false;    // a name that many types have
-  std::string rename, first;  // of a fix: another name, and another first argument
-  bool deletes = false;       // of a fix: x->destroy(); becomes delete x;
-
-  bool is_fixable() const { return deletes || !rename.empty(); }
-  bool is_about(int to) const { return removed == 0 ? to >= 11 : removed <= to; }
-};
-
-struct Rules {
-  std::multimap<std::string, Rule, std::less<>> by_name;
-  std::map<std::string, std::string, std::less<>>
-      returned;  // function -> class that it gives a pointer to
-  std::set<std::string, std::less<>> classes;
-};
-
-Rule::Kind kind_named(const std::string& name) {
-  return name == "header"       ? Rule::Kind::kHeader
-         : name == "enumerator" ? Rule::Kind::kEnumerator
-         : name == "method"     ? Rule::Kind::kMethod
-                                : Rule::Kind::kName;
-}
-
-Rules read_rules() {
-  const auto json = nlohmann::json::parse(kRules);
-  Rules rules;
-  for (const auto& row : json["rules"]) {
-    Rule rule;
-    rule.kind = kind_named(row["kind"]);
-    rule.removed = row["removed"];
-    rule.instead = row["instead"];
-    for (const auto& scope : row.value("of", nlohmann::json::array()))
-      rule.scopes.insert(scope.get<std::string>());
-    rule.is_in_tenon = row.value("tenon", true);
-    rule.is_generic = row.value("generic", false);
-    if (const auto fix = row.find("fix"); fix != row.end()) {
-      rule.deletes = fix->is_string();
-      if (fix->is_object()) {
-        rule.rename = fix->value("rename", "");
-        rule.first = fix->value("first", "");
-      }
-    }
-    if (rule.kind == Rule::Kind::kMethod)
-      rules.classes.insert(rule.scopes.begin(), rule.scopes.end());
-    for (const auto& name : row["names"]) rules.by_name.emplace(name.get<std::string>(), rule);
-  }
-  for (const auto& [function, type] : json["returns"].items()) {
-    rules.returned[function] = type.get<std::string>();
-    rules.classes.insert(type.get<std::string>());
-  }
-  return rules;
-}
-
-const Rules& rules() {
-  static const Rules* const rules = new Rules(read_rules());
-  return *rules;
-}
 
 // All layers have what ILayer has.
 bool is_a(std::string_view type, const Rule& rule) {
@@ -95,7 +27,9 @@ struct Variable {
 class Source {
  public:
   Source(std::string_view text, int to) : text_(text), to_(to), tokens_(tokens_of(text)) {
+    find_definitions();
     find_variables();
+    uses_tensorrt_ = !variables_.empty() || std::ranges::any_of(tokens_, names_tensorrt);
     for (size_t i = 0; i < tokens_.size(); ++i) look_at(i);
   }
 
@@ -119,7 +53,7 @@ class Source {
   std::optional<size_t> before_bracket(size_t i, std::string_view open,
                                        std::string_view close) const {
     int depth = 0;
-    for (size_t k = i + 1; k-- > 0;) {
+    for (size_t k = i + 1; k-- > (i > kFurthest ? i - kFurthest : 0);) {
       if (is_mark(k, close)) ++depth;
       if (is_mark(k, open) && --depth == 0) return k == 0 ? std::nullopt : std::optional(k - 1);
     }
@@ -137,7 +71,7 @@ class Source {
   void find_variables() {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (!is_name(i)) continue;
-      if (rules().classes.contains(text_at(i))) find_declared(i);
+      if (rules().classes.contains(text_at(i)) && !defined_.contains(text_at(i))) find_declared(i);
       if (text_at(i) == "auto") find_deduced(i);
     }
   }
@@ -185,7 +119,8 @@ class Source {
     std::string_view type;
     bool is_wrapped = false;
     int depth = 0, type_depth = 0;
-    for (k += 2; k < tokens_.size() && !is_mark(k, ";") && !is_mark(k, "{"); ++k) {
+    const size_t end = std::min(tokens_.size(), k + kFurthest);
+    for (k += 2; k < end && !is_mark(k, ";") && !is_mark(k, "{"); ++k) {
       if (is_mark(k, "(")) ++depth;
       if (is_mark(k, ")")) --depth;
       if (!is_name(k)) continue;
@@ -201,6 +136,19 @@ class Source {
       }
     }
     if (!type.empty()) declare(text_at(variable), type, !is_wrapped);
+  }
+
+  // Types that the file defines itself, and whether it opens TensorRT's namespace.
+  void find_definitions() {
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      const std::string_view word = text_at(i);
+      if (word == "namespace" && text_at(i + 1) == "nvinfer1" && !is_mark(i + 2, "::"))
+        opens_tensorrt_ = true;
+      const bool is_type = word == "class" || word == "struct" || word == "enum";
+      if (is_type && is_name(i + 1)
+          && (is_mark(i + 2, "{") || is_mark(i + 2, ":") || text_at(i + 2) == "final"))
+        defined_.insert(text_at(i + 1));
+    }
   }
 
   // The types that the expression before token i (-> or .) may be of; empty where nothing is known.
@@ -245,23 +193,36 @@ class Source {
     return false;
   }
 
+  bool is_qualified(size_t i) const { return i > 1 && is_mark(i - 1, "::") && is_name(i - 2); }
+
+  // Whose a type is that is named without a namespace, as far as this file says.
+  enum class Owner { kOther, kUnknown, kTensorRT };
+  Owner owner_of(std::string_view type, const Rule& rule) const {
+    if (defined_.contains(type)) return Owner::kOther;
+    if (!rule.is_generic || opens_tensorrt_) return Owner::kTensorRT;
+    return uses_tensorrt_ ? Owner::kUnknown : Owner::kOther;
+  }
+
   bool matches_name(size_t i, const Rule& rule) {
     // A member of that name is somebody else's, and so is a name of another namespace.
     if (i > 0 && (is_mark(i - 1, ".") || is_mark(i - 1, "->"))) return false;
-    if (i > 1 && is_mark(i - 1, "::") && is_name(i - 2) && text_at(i - 2) != "nvinfer1"
-        && !text_at(i - 2).starts_with("nv") && text_at(i - 2) != "trt"
-        && text_at(i - 2) != "v_1_0")
+    const std::string_view space = is_qualified(i) ? text_at(i - 2) : std::string_view();
+    if (!space.empty() && !space.starts_with("nv") && space != "trt" && space != "v_1_0")
       return false;
-    add(i, rule, "", true);
-    if (!rule.rename.empty())
-      edits.push_back({tokens_[i].at, tokens_[i].at + tokens_[i].text.size(), rule.rename});
-    return true;
+    return add_name(i, rule, "", space.empty() ? owner_of(text_at(i), rule) : Owner::kTensorRT);
   }
 
   bool matches_enumerator(size_t i, const Rule& rule) {
     if (i < 2 || !is_mark(i - 1, "::") || !rule.scopes.contains(text_at(i - 2))) return false;
-    add(i, rule, std::string(text_at(i - 2)), true);
-    if (!rule.rename.empty())
+    const std::string_view type = text_at(i - 2);
+    return add_name(i, rule, std::string(type),
+                    is_qualified(i - 2) ? Owner::kTensorRT : owner_of(type, rule));
+  }
+
+  bool add_name(size_t i, const Rule& rule, const std::string& scope, Owner owner) {
+    if (owner == Owner::kOther) return false;
+    add(i, rule, scope, owner == Owner::kTensorRT);
+    if (findings.back().is_fixable)
       edits.push_back({tokens_[i].at, tokens_[i].at + tokens_[i].text.size(), rule.rename});
     return true;
   }
@@ -275,19 +236,29 @@ class Source {
     // Of another type of TensorRT it is that one's own.
     if (type == of.types.end() && !of.types.empty()) return false;
     const bool is_certain = type != of.types.end();
-    if (!is_certain && rule.is_generic && !uses_tensorrt()) return false;
+    // A generic name is worth a word only in files that are about TensorRT.
+    if (!is_certain && rule.is_generic && !uses_tensorrt_) return false;
     add(i, rule, is_certain ? *type : *rule.scopes.begin(), is_certain || !rule.is_generic);
     if (is_certain && of.types.size() == 1) fix_call(i, rule, of);
     return true;
   }
 
-  // A generic name is worth a word only in files that are about TensorRT.
-  bool uses_tensorrt() const {
-    if (!variables_.empty()) return true;
-    return std::ranges::any_of(tokens_, [](const Token& t) {
-      return (t.kind == Kind::kName && (t.text == "nvinfer1" || t.text == "nvonnxparser"))
-             || (t.kind == Kind::kInclude && t.text.starts_with("NvInfer"));
-    });
+  static bool names_tensorrt(const Token& t) {
+    return (t.kind == Kind::kName && (t.text == "nvinfer1" || t.text == "nvonnxparser"))
+           || (t.kind == Kind::kInclude && t.text.starts_with("NvInfer"));
+  }
+
+  // In the call whose arguments begin at token i: {3, 3} makes a DimsHW of 3 and 3, and Dims of 3
+  // extents.
+  bool has_braced_argument(size_t i) const {
+    int depth = 0;
+    for (const size_t end = i + kFurthest; i < std::min(tokens_.size(), end); ++i) {
+      if (is_mark(i, "(") || is_mark(i, "{") || is_mark(i, "[")) ++depth;
+      if (is_mark(i, ")") || is_mark(i, "}") || is_mark(i, "]")) --depth;
+      if (depth == 0) return false;
+      if (depth == 1 && (is_mark(i, "(") || is_mark(i, ",")) && is_mark(i + 1, "{")) return true;
+    }
+    return true;
   }
 
   void fix_call(size_t i, const Rule& rule, const Variable& of) {
@@ -301,6 +272,8 @@ class Source {
       if (!is_statement) return;
       edits.push_back(
           {tokens_[i - 2].at, tokens_[i + 2].at + 1, "delete " + std::string(text_at(i - 2))});
+    } else if (rule.rename.ends_with("Nd") && has_braced_argument(i + 1)) {
+      return;
     } else if (!rule.rename.empty()) {
       const std::string_view argument = rule.first;
       const char* const comma = argument.empty() || is_mark(i + 2, ")") ? "" : ", ";
@@ -314,21 +287,26 @@ class Source {
     findings.back().is_fixable = true;
   }
 
+  // Findings come in the source's order: lines are counted once.
+  size_t line_at(size_t at) {
+    line_ += static_cast<size_t>(std::ranges::count(text_.substr(counted_, at - counted_), '\n'));
+    counted_ = at;
+    return line_;
+  }
+
   void add(size_t i, const Rule& rule, const std::string& scope, bool is_certain) {
     const Token& token = tokens_[i];
     const size_t line_begin =
         token.at == 0 ? std::string_view::npos : text_.rfind('\n', token.at - 1);
     Finding finding;
-    finding.line = static_cast<size_t>(std::count(
-                       text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(token.at), '\n'))
-                   + 1;
+    finding.line = line_at(token.at);
     finding.column = token.at - (line_begin == std::string_view::npos ? 0 : line_begin + 1) + 1;
     finding.what = scope.empty() ? std::string(token.text) : scope + "::" + std::string(token.text);
     finding.removed = rule.removed;
     finding.instead = rule.instead;
     finding.is_certain = is_certain;
     finding.is_in_tenon = rule.is_in_tenon;
-    finding.is_fixable = rule.is_fixable() && rule.kind != Rule::Kind::kMethod;
+    finding.is_fixable = is_certain && rule.is_fixable() && rule.kind != Rule::Kind::kMethod;
     finding.at = token.at;
     findings.push_back(finding);
   }
@@ -337,6 +315,11 @@ class Source {
   const int to_;
   const std::vector<Token> tokens_;
   std::map<std::string, Variable, std::less<>> variables_;
+  std::set<std::string_view> defined_;
+  bool uses_tensorrt_ = false, opens_tensorrt_ = false;
+  size_t line_ = 1, counted_ = 0;  // the line of a byte
+  // Tokens to either side that an expression goes on for, at most.
+  static constexpr size_t kFurthest = 10'000;
 };
 
 }  // namespace

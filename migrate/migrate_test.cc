@@ -67,6 +67,25 @@ TEST(Migrate, SaysPerhapsWhereTheTypeIsNotToBeSeen) {
               ElementsAre("ICudaEngine::getBindingIndex"));
 }
 
+TEST(Migrate, TellsItsNamesFromThoseOfOthers) {
+  EXPECT_THAT(whats_of("#include <NvInfer.h>\nvoid f(ResizeMode a, nvinfer1::ResizeMode b);"),
+              ElementsAre("perhaps ResizeMode", "ResizeMode"));
+  EXPECT_THAT(whats_of("using namespace nvinfer1; class A : public IAlgorithmSelector {};"),
+              ElementsAre("IAlgorithmSelector"));
+  EXPECT_THAT(whats_of("class IAlgorithm { int x; }; IAlgorithm* a; void f(ResizeMode mode);"),
+              ElementsAre());
+}
+
+// Lines are not counted again for each finding.
+TEST(Migrate, LargeSourcesAreReadOnce) {
+  std::string source = "#include <NvInfer.h>\n";
+  for (int i = 0; i < 200'000; ++i) source += "  window->destroy();\n";
+  const auto findings = findings_of(source, 11);
+  ASSERT_EQ(findings.size(), 200'000u);
+  EXPECT_EQ(findings.back().line, 200'001u);
+  EXPECT_EQ(findings.back().column, 11u);
+}
+
 TEST(Migrate, FindsNamesEnumeratorsAndHeaders) {
   EXPECT_THAT(whats_of("#include <NvCaffeParser.h>\n#include \"trt/NvUffParser.h\"\nclass C : "
                        "public nvinfer1::IInt8EntropyCalibrator2 {};\n"
@@ -105,8 +124,10 @@ TEST(Migrate, FixesWhatIsSafe) {
             "void f(ICudaEngine* e) { delete e; }");
   EXPECT_EQ(fixed("void f(ICudaEngine* e) { if (e) e->destroy(); }", 11),
             "void f(ICudaEngine* e) { if (e) delete e; }");
-  EXPECT_EQ(fixed("ProfilingVerbosity::kVERBOSE; SliceMode::kDEFAULT;", 11),
-            "ProfilingVerbosity::kDETAILED; SampleMode::kSTRICT_BOUNDS;");
+  EXPECT_EQ(fixed("ProfilingVerbosity::kVERBOSE; nvinfer1::SliceMode::kDEFAULT;", 11),
+            "ProfilingVerbosity::kDETAILED; nvinfer1::SampleMode::kSTRICT_BOUNDS;");
+  EXPECT_EQ(fixed("using namespace nvinfer1; SliceMode::kDEFAULT;", 11),
+            "using namespace nvinfer1; SampleMode::kSTRICT_BOUNDS;");
   EXPECT_EQ(fixed("INetworkDefinition* network; auto* c = network->addConvolution(*x, 8, DimsHW{3, "
                   "3}, w, b); "
                   "c->setPadding(DimsHW{1, 1});",
@@ -124,6 +145,13 @@ TEST(Migrate, LeavesWhatIsNotSafe) {
            "e->destroy(); }",
            "void f(ICudaEngine* e) { return e->destroy(); }",    // a part of a statement
            "void f(ICudaEngine* e) { g(e->getNbBindings()); }",  // counts profiles, too
+           // Dims of three extents, and of one
+           "void f(IConvolutionLayer* c) { c->setStride({3, 3}); c->setPadding({}); }",
+           "INetworkDefinition* n; n->addPooling(*x, PoolingType::kMAX, {2, 2});",
+           // a type of the file's own, and perhaps one of a header
+           "#include <NvInfer.h>\nenum class ResizeMode : int { kFIT }; ResizeMode::kFIT;",
+           "#include <NvInfer.h>\nvoid f(ResizeMode mode);",
+           "void f(ResizeMode mode, SliceMode other = SliceMode::kDEFAULT);",
            "// e->destroy();\nvoid f(IBuilderConfig* c) { puts(\"c->setMaxWorkspaceSize(1)\"); }",
        })
     EXPECT_EQ(fixed(source, 11), source);

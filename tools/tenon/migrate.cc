@@ -66,7 +66,7 @@ void migrate_files(const MigrateOptions& o) {
       gone += f.removed > 0 && f.is_certain ? 1 : 0;
       perhaps += f.is_certain ? 0 : 1;
       fixable += f.is_fixable ? 1 : 0;
-      strange += f.is_in_tenon ? 0 : 1;
+      strange += f.removed > 0 && f.is_certain && !f.is_in_tenon ? 1 : 0;
       if (o.json)
         list.push_back(json_of(file, f));
       else
@@ -79,7 +79,7 @@ void migrate_files(const MigrateOptions& o) {
     fmt::print("{} use{} of what TensorRT {} has not{}{}{}\n", gone, gone == 1 ? "" : "s", o.to,
                perhaps > 0 ? fmt::format(", {} perhaps", perhaps) : "",
                fixable > 0 ? fmt::format("; --fix changes {}", fixable) : "",
-               strange == gone ? "" : fmt::format("; Tenon's headers lack {} of them", strange));
+               gone > 0 ? fmt::format("; Tenon's headers lack {} of them", strange) : "");
   }
   if (gone > 0) fail("the sources use what TensorRT {} has not", o.to);
 }
