@@ -86,6 +86,10 @@ class QuantizePictures(CliTest):
         self.refuse_data("--calibScale=0", names=["--calibScale"])
         self.refuse_data("--calibFit=stretch", names=["--calibFit", "letterbox"])
         self.refuse_data("--calibLayout=nhwc", names=["'x'", "3x16x16"])
+        arrays = self.folder / "samples.npz"
+        np.savez(arrays, x=np.zeros((2, 3, 16, 16), np.float32))
+        self.refuse("quantize", self.model, "-o", self.quantized, f"--calibData={arrays}", "--calibFit=crop", names=["--calibFit.*samples.npz holds none"])
+        self.refuse("build", self.model, "-o", self.folder / "m.plan", "--int8", "--calibBorder=0", names=["--calibBorder requires --calibData"])
         onnx.save(network(("x", "z")), self.model)
         self.refuse_data(names=["only input"])
         onnx.save(network(shape=("n", 3, "h", "w")), self.model)

@@ -169,6 +169,12 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
 
  private:
   void open(const BuildOptions& options) {
+    if (options.calibration_pictures != PictureSampleOptions()
+        && !holds_pictures(options.calibration_data))
+      fail(
+          "--calibFit, --calibMean and the like: say how pictures fill an input, and --calibData "
+          "{} holds none: remove them",
+          options.calibration_data);
     using Kind = session::Memory::Kind;
     data_ = open_samples(model_, options.calibration_data, options,
                          builds_for_gpu(options, logger_) ? Kind::kDevice : Kind::kPinned);

@@ -34,6 +34,10 @@ std::vector<std::string> files_of(const std::string& path) {
 
 }  // namespace
 
+bool holds_pictures(const std::string& path) {
+  return is_picture(files_of(path).front());
+}
+
 CalibrationData::CalibrationData(const std::string& path,
                                  std::vector<const nvinfer1::ITensor*> inputs,
                                  session::Memory::Kind memory, const PictureSampleOptions& pictures)

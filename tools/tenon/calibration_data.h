@@ -15,6 +15,9 @@
 
 namespace tenon::tool {
 
+/// Whether a file, or all files of a folder, are pictures. Throws Failure as CalibrationData does.
+bool holds_pictures(const std::string& path);
+
 /// Batches of a network's inputs from an .npz file, or from all of a folder in the order of their
 /// names. Arrays have the inputs' names, and their first axis counts samples; what does not fill a
 /// batch at the end of a file is left out. One file is in memory at a time.

@@ -220,7 +220,8 @@ void BuildOptions::add_shapes(CLI::App& app) {
          "along its first axis, a folder of them, or a folder of JPEG and PNG pictures; the ranges "
          "go to the file of --calib if there is none yet")
       ->needs("--int8");
-  calibration_pictures.add_to(app, "--calib");
+  for (CLI::Option* option : calibration_pictures.add_to(app, "--calib"))
+    option->needs("--calibData");
   app.add_option(
          "--calibAlgorithm", calibration_algorithm,
          "How ranges are found: percentile (default: of 99.99 %), entropy2, entropy, minmax or mse")
@@ -307,7 +308,7 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   std::set<size_t> named;
   size_t current = 0;
   const auto put = [&](const char* option, const std::vector<std::string>& given,
-                       std::string ProfileOptions::* member) {
+                       std::string ProfileOptions::*member) {
     if (profiles.size() <= current) profiles.resize(current + 1);
     std::string& text = profiles[current].*member;
     if (!text.empty())

@@ -35,39 +35,42 @@ CLI::Option* add_channels(CLI::App& app, const std::string& name, std::vector<do
       ->delimiter(',');
 }
 
-void add_choice(CLI::App& app, const std::string& name, bool& value, const char* otherwise,
-                const char* set, const std::string& description) {
-  app.add_option_function<std::string>(
-         name, [set, &value](const std::string& given) { value = given == set; }, description)
+CLI::Option* add_choice(CLI::App& app, const std::string& name, bool& value, const char* otherwise,
+                        const char* set, const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name, [set, &value](const std::string& given) { value = given == set; }, description)
       ->check(CLI::IsMember({otherwise, set}));
 }
 
 }  // namespace
 
-void PictureOptions::add_to(CLI::App& app, const std::string& prefix) {
-  add_channels(app, option_name(prefix, "scale"), scale, false,
-               "Tensor = (pixel - mean) * scale; one value or three (default 1/255)");
-  add_channels(app, option_name(prefix, "mean"), mean, true,
-               "Subtracted from pixels; one value or three");
-  add_choice(app, option_name(prefix, "layout"), channels_last, "nchw", "nhwc",
-             "Of pictures in tensors: nchw or nhwc");
-  add_choice(app, option_name(prefix, "color"), bgr, "rgb", "bgr",
-             "Order of a picture's channels: rgb or bgr");
+std::vector<CLI::Option*> PictureOptions::add_to(CLI::App& app, const std::string& prefix) {
+  return {add_channels(app, option_name(prefix, "scale"), scale, false,
+                       "Tensor = (pixel - mean) * scale; one value or three (default 1/255)"),
+          add_channels(app, option_name(prefix, "mean"), mean, true,
+                       "Subtracted from pixels; one value or three"),
+          add_choice(app, option_name(prefix, "layout"), channels_last, "nchw", "nhwc",
+                     "Of pictures in tensors: nchw or nhwc"),
+          add_choice(app, option_name(prefix, "color"), bgr, "rgb", "bgr",
+                     "Order of a picture's channels: rgb or bgr")};
 }
 
-void PictureSampleOptions::add_to(CLI::App& app, const std::string& prefix) {
-  PictureOptions::add_to(app, prefix);
+std::vector<CLI::Option*> PictureSampleOptions::add_to(CLI::App& app, const std::string& prefix) {
+  std::vector<CLI::Option*> options = PictureOptions::add_to(app, prefix);
   static const std::map<std::string, PictureFit> kFits = {{"resize", PictureFit::kResize},
                                                           {"letterbox", PictureFit::kLetterbox},
                                                           {"crop", PictureFit::kCrop}};
-  app.add_option(option_name(prefix, "fit"), fit,
-                 "How pictures fill the input: resize (default), letterbox (their own aspect, with "
-                 "border) or crop (the middle 7/8)")
-      ->transform(CLI::CheckedTransformer(kFits));
-  app.add_option_function<int>(
-         option_name(prefix, "border"), [this](int value) { border = static_cast<uint8_t>(value); },
-         "Grey around letterboxed pictures (default 114)")
-      ->check(CLI::Range(0, 255));
+  options.push_back(app.add_option(option_name(prefix, "fit"), fit,
+                                   "How pictures fill the input: resize (default), letterbox "
+                                   "(their own aspect, with border) or crop (the middle 7/8)")
+                        ->transform(CLI::CheckedTransformer(kFits)));
+  options.push_back(app.add_option_function<int>(
+                           option_name(prefix, "border"),
+                           [this](int value) { border = static_cast<uint8_t>(value); },
+                           "Grey around letterboxed pictures (default 114)")
+                        ->check(CLI::Range(0, 255)));
+  return options;
 }
 
 }  // namespace tenon::tool

@@ -19,7 +19,8 @@ struct PictureOptions {
   /// PREFIXscale, PREFIXmean, PREFIXlayout and PREFIXcolor, where a prefix that ends in a letter
   /// is followed by a capital.
   /// @param prefix "--" or "--calib", say
-  void add_to(CLI::App& app, const std::string& prefix);
+  std::vector<CLI::Option*> add_to(CLI::App& app, const std::string& prefix);
+  bool operator==(const PictureOptions&) const = default;
 };
 
 /// How a picture of any extents fills an input.
@@ -35,7 +36,8 @@ struct PictureSampleOptions : PictureOptions {
   uint8_t border = 114;  // of a letterbox, in all channels
 
   /// The same, PREFIXfit and PREFIXborder.
-  void add_to(CLI::App& app, const std::string& prefix);
+  std::vector<CLI::Option*> add_to(CLI::App& app, const std::string& prefix);
+  bool operator==(const PictureSampleOptions&) const = default;
 };
 
 }  // namespace tenon::tool

@@ -125,6 +125,9 @@ class Quantization {
     BuildOptions options = build_;
     options.int8 = true;
     options.optimization_level = 0;  // the plan itself is not used
+    // What options say of pictures may be of those of --lossData alone.
+    if (!o_.loss.data.empty() && !holds_pictures(options.calibration_data))
+      options.calibration_pictures = {};
     session::Model model = parse_model(bytes_of(*prepared_), options, {}, logger_, false);
     // Tensors that kernels fuse away are the model's, too.
     model.config->setQuantizationFlag(nvinfer1::QuantizationFlag::kCALIBRATE_BEFORE_FUSION);
