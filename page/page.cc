@@ -1,12 +1,20 @@
 #include "page/page.h"
 
+#include <algorithm>
+
 namespace tenon {
 namespace {
 
-std::string replaced(std::string text, char c, std::string_view by) {
-  for (size_t at = 0; (at = text.find(c, at)) != std::string::npos; at += by.size())
-    text.replace(at, 1, by);
-  return text;
+// Names of exporters are full of such characters: nothing is moved for each.
+std::string replaced(std::string_view text, char c, std::string_view by) {
+  std::string result;
+  for (;;) {
+    const size_t end = std::min(text.find(c), text.size());
+    result += text.substr(0, end);
+    if (end == text.size()) return result;
+    result += by;
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace
