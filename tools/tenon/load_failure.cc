@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <cctype>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 namespace tenon::tool {
@@ -62,6 +62,9 @@ std::string fix_of_missing(const std::string& library) {
   if (library.starts_with("libcuda.so"))
     return "it calls NVIDIA's driver, which is on machines with a GPU: compile its .cu files with "
            "tenon-nvcc to run them on a CPU";
+  if (library.starts_with("libcudart.so") && !has(library, ".so.13"))
+    return "it was compiled for another CUDA: compile it again for CUDA 13, whose libcudart.so.13 "
+           "Tenon's folder lib/compatible has for CPUs";
   for (const auto& [prefix, package] : kPackages)
     if (library.starts_with(prefix))
       return fmt::format(
@@ -74,7 +77,16 @@ std::string fix_of_missing(const std::string& library) {
 
 std::string fix_of_symbol(const std::string& symbol) {
   const std::string name = demangled(symbol);
-  if (name.starts_with("cuda") || name.starts_with("cu") || name.starts_with("__cuda"))
+  for (const char* library :
+       {"cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nvrtc"})
+    if (name.starts_with(library))
+      return fmt::format("{} is of NVIDIA's {}: link the library with -l{}", name, library,
+                         library);
+  if (name.starts_with("cu") && name.size() > 2 && std::isupper(name[2]) != 0)
+    return fmt::format(
+        "{} is of NVIDIA's driver, which is on machines with a GPU: link the library with -lcuda",
+        name);
+  if (name.starts_with("cuda") || name.starts_with("__cuda"))
     return fmt::format(
         "{} is of CUDA: link the library with -lcudart, or, for its kernels on a CPU, compile it "
         "with tenon-nvcc",

@@ -16,13 +16,20 @@ TEST(LoadFailure, NamesTheLibraryThatIsMissing) {
               HasSubstr("pip install nvidia-cublas)"));
   EXPECT_THAT(fix_of_load_failure("x: libnvinfer.so.8" + behind), HasSubstr("older TensorRT"));
   EXPECT_THAT(fix_of_load_failure("x: libnvinfer.so.10" + behind), HasSubstr("LD_LIBRARY_PATH"));
-  EXPECT_THAT(fix_of_load_failure("x: libcudart.so.12" + behind), HasSubstr("lib/compatible"));
+  EXPECT_THAT(fix_of_load_failure("x: libcudart.so.12" + behind), HasSubstr("again for CUDA 13"));
+  EXPECT_THAT(fix_of_load_failure("x: libcudart.so.13" + behind),
+              HasSubstr("pip install nvidia-cuda-runtime"));
   EXPECT_THAT(fix_of_load_failure("x: libcuda.so.1" + behind), HasSubstr("tenon-nvcc"));
 }
 
 TEST(LoadFailure, SaysWhoseAnUndefinedSymbolIs) {
   EXPECT_THAT(fix_of_load_failure("/a/b.so: undefined symbol: cudaMalloc3DArray"),
               HasSubstr("is of CUDA"));
+  EXPECT_THAT(fix_of_load_failure("/a/b.so: undefined symbol: cublasCreate_v2"),
+              HasSubstr("-lcublas"));
+  EXPECT_THAT(fix_of_load_failure("/a/b.so: undefined symbol: cuInit"), HasSubstr("-lcuda"));
+  EXPECT_THAT(fix_of_load_failure("/a/b.so: undefined symbol: curl_easy_init"),
+              HasSubstr("has curl_easy_init"));
   EXPECT_THAT(fix_of_load_failure("/a/b.so: undefined symbol: _ZN8nvinfer16removeEv"),
               HasSubstr("nvinfer1::remove() is no function of TensorRT"));
   EXPECT_THAT(fix_of_load_failure("/a/b.so: undefined symbol: _ZN4mine4helpEi"),
