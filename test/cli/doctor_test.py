@@ -1,10 +1,11 @@
 """`tenon doctor`: what it finds wrong with the machine, the environment and libraries of plugins, and what it says helps."""
 import json
 import os
+import re
 import subprocess
 import unittest
 
-from support import ON_CPU, PLUGIN, CliTest, run
+from support import ON_CPU, PLUGIN, SOURCE, CliTest, run
 
 CRASHES = "__attribute__((constructor)) static void crash(void) { *(volatile int*)0 = 0; }\n"
 NOTHING = "int nothing(void) { return 0; }\n"
@@ -81,6 +82,15 @@ class Doctor(CliTest):
                 self.assertEqual([f[0] for f in found], [level], found)
                 self.assertRegex(found[0][1], what)
                 self.assertRegex(found[0][2], fix)
+
+    def test_all_variables_that_sources_read_are_known(self):
+        read = re.compile(r'(?:getenv|environment|environment_number)\("(TENON_\w+)"')
+        names = {name for folder in ("src", "cudart", "hostcuda/runtime", "tools/tenon", "python/native")
+                 for path in (SOURCE / folder).rglob("*.cc") if not path.name.endswith("_test.cc") for name in read.findall(path.read_text())}
+        self.assertGreater(len(names), 8)
+        found = self.findings(environment={f"{name}X": "1" for name in names})
+        for name in names:
+            self.assertTrue(any(what.startswith(f"{name}X is set") and fix.endswith(f" {name}") for _, what, fix in found), f"{name}: {found}")
 
     def test_a_limit_of_instructions(self):
         found = self.findings(environment={"TENON_ISA": "baseline"})
