@@ -16,6 +16,7 @@
 #include "ops/matrix_multiply.h"
 #include "ops/pooling.h"
 #include "ops/quantize.h"
+#include "ops/support/data_movement.h"
 #include "optimize/match.h"
 #include "optimize/quantization.h"
 
@@ -168,6 +169,47 @@ class Placer {
     return next != nullptr && is_relu(*next) ? *next->outputs[0] : *node.outputs[0];
   }
 
+  // Whether layers read the tensor as bytes, perhaps behind others that only move elements: the
+  // Quantize goes in front of these.
+  bool becomes_bytes(const Value& value, int depth = 4) const {
+    if (activations_.contains(&value)) return true;
+    return depth > 0 && std::ranges::any_of(uses_.of(value), [&](const Node* user) {
+             return moved_inputs(*user) > 0 && becomes_bytes(*user->outputs[0], depth - 1);
+           });
+  }
+
+  // The convolution whose result, for this sum alone, goes through an activation that an epilogue
+  // computes; it can then add bytes. A ReLU is a bound of its bytes.
+  bool is_activated(const Value& operand, const Node& sum) const {
+    const Node* node = operand.producer;
+    if (node == nullptr || uses_.only(operand) != &sum) return false;
+    const Node* factor = nullptr;  // of x * activation(x), as SiLU is
+    if (const auto* product = node->as<ElementWise>()) {
+      if (product->operation != ElementWiseOperation::kPROD) return false;
+      for (const size_t i : {0, 1})
+        if (const Node* from = node->inputs[i]->producer;
+            from != nullptr && from->as<Activation>() != nullptr
+            && from->inputs[0] == node->inputs[1 - i] && uses_.only(*node->inputs[i]) == node)
+          factor = from;
+      if (factor == nullptr) return false;
+    } else if (node->as<Activation>() == nullptr || is_relu(*node)) {
+      return false;
+    }
+    const Value& numbers = factor != nullptr ? *factor->inputs[0] : *node->inputs[0];
+    const Node* convolution = numbers.producer;
+    if (convolution == nullptr || !products_.contains(convolution) || numbers.is_output
+        || uses_.of(numbers).size() != (factor != nullptr ? 2 : 1)
+        || convolution->as<Convolution>() == nullptr)
+      return false;
+    const auto op = integer_form(*convolution->as<Convolution>());
+    op->to = DataType::kINT8;
+    op->epilogue = {2,
+                    {},
+                    {{PointwiseStep::Family::kElementWise,
+                      static_cast<int32_t>(ElementWiseOperation::kSUM), 0, 1}}};
+    return target_.fuses(*op, op->epilogue);
+  }
+
   // Whether a convolution of integers makes the operand, for this sum alone, and can add the other.
   bool can_add_to(const Value& operand, const Node& sum) const {
     const Node* node = operand.producer;
@@ -182,7 +224,13 @@ class Placer {
 
   void use_sum(Node& sum) {
     Value &a = *sum.inputs[0], &b = *sum.inputs[1];
-    if (&a == &b || a.dims != b.dims || !activations_.contains(&result_of(sum))) return;
+    if (&a == &b || a.dims != b.dims || !becomes_bytes(result_of(sum))) return;
+    const bool is_first = is_activated(a, sum);
+    if (is_first || is_activated(b, sum)) {
+      Value& other = is_first ? b : a;
+      if (is_dequantized(other) || scale_of(other) != nullptr) use(other, sum, is_first ? 1 : 0);
+      return;
+    }
     if (!is_dequantized(a) && scale_of(a) == nullptr) return;
     if (!is_dequantized(b) && scale_of(b) == nullptr) return;
     if (!can_add_to(a, sum) && !can_add_to(b, sum)) return;

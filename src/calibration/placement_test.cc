@@ -125,6 +125,27 @@ TEST(Placement, ResidualBlocksAddBytes) {
                           "IntegerConvolution", "IntegerConvolution"));
 }
 
+// Of a sum behind an activation the other operand is bytes, and what is activated stays floats in
+// the convolution's epilogue; also where bytes are read behind layers that move elements alone.
+TEST(Placement, SumsBehindActivationsReadBytes) {
+  const auto silu = [](Model& m, Value& v) -> Value& {
+    return m.product(v, m.activation(v, ActivationType::kSIGMOID));
+  };
+  for (const bool is_moved : {false, true}) {
+    Model m;
+    Value& x = silu(m, m.convolution(m.input({1, 3, 8, 8}), 4));
+    Value& branch = silu(m, m.convolution(silu(m, m.convolution(x, 4)), 4));
+    Value& sum = m.sum(x, branch);
+    m.output(m.convolution(is_moved ? pooled(m, sum) : sum, 2));
+    auto copy = quantized(m.network, scales_for_all(m.network));
+    for (const auto pass : {integer_products, integer_sums, pooling_of_bytes, pointwise_chains,
+                            integer_epilogues, dead_layers})
+      if (auto patch = pass(*copy, FusingTarget())) std::move(*patch).apply(*copy);
+    EXPECT_THAT(kinds(*copy), AllOf(Not(Contains("Pointwise")), Not(Contains("ElementWise")),
+                                    Not(Contains("Dequantize"))));
+  }
+}
+
 TEST(Placement, SumsThatNobodyReadsQuantizedStayFloat) {
   Model m;
   Value& x = m.input({1, 3, 8, 8});

@@ -74,7 +74,7 @@ class CpuTarget final : public Target {
       return epilogue.empty() ? multiplies(*convolution)
                               : convolves_integers(*convolution) && fits_in_slots(epilogue);
     if (op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
-      return byte_product_kernels() != nullptr && fits_in_slots(epilogue);
+      return byte_product_kernels() != nullptr && epilogue.inputs == 1 && fits_in_slots(epilogue);
     return onednn_fuses(op, epilogue);  // nothing in a build without oneDNN
   }
 

@@ -17,9 +17,10 @@ class PointwiseLoop : public Execution {
 
 /// Registers that a loop holds in memory at a time, at most: 48 KB of stack.
 constexpr size_t kPointwiseSlots = 24;
-/// Whether a program of one input needs no more, even if each of its registers lives to the end.
+/// Whether a program needs no more, even if each of its registers lives to the end.
 inline bool fits_in_slots(const PointwiseProgram& program) {
-  return 1 + program.constants.size() + program.steps.size() <= kPointwiseSlots;
+  const auto inputs = static_cast<size_t>(program.inputs);
+  return inputs + program.constants.size() + program.steps.size() <= kPointwiseSlots;
 }
 
 /// The program over float tensors. Inputs of the output's shape lie in the output's layout, all

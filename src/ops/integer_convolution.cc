@@ -16,6 +16,10 @@ void IntegerConvolution::visit(FieldVisitor& v) {
   v("to", to);
   bounds.visit(v);
   epilogue.visit(v, "epilogue_");
+  if (has_operand()) {
+    v("operand_scale", operand.scale);
+    v("operand_zero", operand.zero);
+  }
   v("output_channels", output_channels);
   v("kernel", kernel);
   v("stride", stride);
@@ -50,17 +54,19 @@ void check_weights(const IntegerConvolution& op, const Inference& c) {
 
 void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& dims) {
   const DataType addend = c.type(IntegerConvolution::kAddend);
-  require(is_byte(op.to) && is_byte(op.sum.to) && is_byte(addend),
+  const DataType to = op.sum.used ? op.sum.to : op.to;
+  require(is_byte(op.to) && is_byte(to) && is_byte(addend),
           "expected int8 or uint8 as the types of product, addend and sum, found {}, {} and {}",
-          name_of(op.to), name_of(addend), name_of(op.sum.to));
+          name_of(op.to), name_of(addend), name_of(to));
+  const Dims& found = c.dims(IntegerConvolution::kAddend);
+  require(found == dims, "expected an addend (input {}) of shape {}, found {}",
+          IntegerConvolution::kAddend, text_of(dims), text_of(found));
+  if (!op.sum.used) return;
   const IntegerRange range = integer_range(op.sum.to);
   require(op.sum.zero >= range.lowest && op.sum.zero <= range.highest,
           "expected a zero point of the sum from {} to {}, found {}", range.lowest, range.highest,
           op.sum.zero);
   op.sum.bounds.check(op.sum.to);
-  const Dims& found = c.dims(IntegerConvolution::kAddend);
-  require(found == dims, "expected an addend (input {}) of shape {}, found {}",
-          IntegerConvolution::kAddend, text_of(dims), text_of(found));
 }
 
 // Planes of one to three spatial axes as three; missing ones come first, of extent 1.
@@ -109,8 +115,8 @@ Planes planes_of(const IntegerConvolution& op, const Shape& in, const Shape& out
 }  // namespace
 
 void IntegerConvolution::infer(Inference& c) const {
-  require_inputs(c, 2, sum.used ? kAddend + 1 : In::kCount);
-  require(!sum.used || c.has_input(kAddend), "expected an addend (input {})", kAddend);
+  require_inputs(c, 2, has_addend() ? kAddend + 1 : In::kCount);
+  require(!has_addend() || c.has_input(kAddend), "expected an addend (input {})", kAddend);
   check_padding_mode(padding_mode);
   const int spatial = c.rank(In::kData) - 2;
   require(spatial >= 1 && spatial <= 3,
@@ -123,7 +129,7 @@ void IntegerConvolution::infer(Inference& c) const {
           output_channels, groups);
   const auto windows = windows_of(*this);
   check_integer_inputs(c, to, c.pool().constant(output_channels));
-  check_integer_result(to, bounds, epilogue);
+  check_integer_result(to, bounds, epilogue, 2);
   require(!sum.used || epilogue.empty(), "an epilogue and a sum together are not supported");
   check_weights(*this, c);
   Dims dims{c.dims(In::kData)[0], c.pool().constant(output_channels)};
@@ -131,7 +137,7 @@ void IntegerConvolution::infer(Inference& c) const {
     dims.push_back(with_context(fmt::format("spatial axis {}", i), [&] {
       return convolved(c.pool(), c.dims(In::kData)[i + 2], windows[i], padding_mode);
     }));
-  if (sum.used) check_addend(*this, c, dims);
+  if (has_addend()) check_addend(*this, c, dims);
   c.set_output(0, sum.used ? sum.to : to, std::move(dims));
 }
 
@@ -151,6 +157,7 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
   const size_t bytes = element_bytes(to);
   parallel_for(out[0] * output_channels, 1, [&](int64_t begin, int64_t end) {
     std::vector<int32_t> sums(static_cast<size_t>(out_plane));
+    std::vector<float> numbers(has_operand() ? sums.size() : 0);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / output_channels, m = i % output_channels;
       const int64_t first = m / (output_channels / groups) * depth;
@@ -166,11 +173,15 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
       }
       auto* const result =
           call.outputs[0].as<std::byte>() + static_cast<size_t>(i * out_plane) * bytes;
+      TensorView addend;
+      if (has_addend()) {
+        addend = call.inputs[kAddend];
+        addend.data = addend.as<std::byte>() + i * out_plane;
+      }
+      for (size_t k = 0; k < numbers.size(); ++k) numbers[k] = operand.number(byte_of(addend, k));
       store_with_epilogue(operands.for_channel(to, bounds, m), epilogue, sums.data(), out_plane,
-                          result);
+                          result, numbers.data());
       if (!sum.used) continue;
-      TensorView addend = call.inputs[kAddend];
-      addend.data = addend.as<std::byte>() + i * out_plane;
       sum.run({result, to, {}}, static_cast<int32_t>(operands.result_zero), addend, out_plane,
               result);
     }

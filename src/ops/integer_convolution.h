@@ -7,13 +7,21 @@
 
 namespace tenon {
 
+/// Bytes that an epilogue reads as numbers: (byte - zero) * scale.
+struct EpilogueOperand {
+  float scale = 1;
+  int32_t zero = 0;
+
+  float number(int32_t byte) const { return static_cast<float>(byte - zero) * scale; }
+};
+
 /// Inputs as IntegerInputs says: data (N, C, then one to three spatial axes), weights (K, C/groups,
 /// then the kernel's), zero points, bias, scale and zero point of the result. Padding counts as the
 /// data's zero point. Sums are exact in 32 bits, which they wrap. Semantics: ONNX ConvInteger
-/// (int32), QLinearConv (int8, uint8). `bounds` are of the result before `sum`. An `epilogue`, of
-/// one input, is computed of the scaled and shifted sums before they are rounded; it excludes both.
+/// (int32), QLinearConv (int8, uint8). `bounds` are of the result before `sum`. An `epilogue` is
+/// computed of the scaled and shifted sums before they are rounded; it excludes both.
 /// With `sum`, `to` is int8 or uint8, and the last input is the addend, int8 or uint8 of the
-/// result's extents.
+/// result's extents. An epilogue of two inputs has that input, too, dequantized by `operand`.
 struct IntegerConvolution final
     : OpOf<IntegerConvolution, layer_type(PrivateLayer::kIntegerConvolution)> {
   static constexpr std::string_view kName = "IntegerConvolution";
@@ -31,6 +39,11 @@ struct IntegerConvolution final
   nvinfer1::PaddingMode padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
   int64_t groups = 1;
   QuantizedSum sum;
+  EpilogueOperand operand;
+
+  bool has_operand() const { return epilogue.inputs > 1; }
+  /// Whether input kAddend is there.
+  bool has_addend() const { return sum.used || has_operand(); }
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;

@@ -103,6 +103,34 @@ TEST(IntegerConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
               HasSubstr("a result of int8 or uint8 without bounds were expected"));
 }
 
+// As above without doubling, plus (byte - 4) * 0.5 of the last input, all rounded; plus 2.
+TEST(IntegerConvolution, EpiloguesReadBytes) {
+  using Family = PointwiseStep::Family;
+  auto op = plain(1);
+  op.to = DataType::kINT8;
+  op.epilogue = {
+      2,
+      {},
+      {{Family::kElementWise, static_cast<int32_t>(nvinfer1::ElementWiseOperation::kSUM), 0, 1}}};
+  op.operand = {0.5f, 4};
+  const auto none = std::nullopt;
+  std::vector<std::optional<Given>> in = {input(make<int8_t>({1, 1, 1, 4}, {0, 1, 3, 127})),
+                                          input(make<int8_t>({1, 1, 1, 1}, {1})),
+                                          none,
+                                          none,
+                                          none,
+                                          input(make<float>({}, {0.5f})),
+                                          input(make<int8_t>({}, {2})),
+                                          input(make<float>({}, {-0.25f})),
+                                          input(make<uint8_t>({1, 1, 1, 4}, {4, 14, 0, 255}))};
+  // -0.25 + 0, 0.25 + 5, 1.25 - 2, 63.25 + 125.5
+  EXPECT_THAT(run(op, in)[0].numbers(), ElementsAre(2, 7, 1, 127));
+  in.back() = input(make<uint8_t>({1, 1, 1, 3}, {4, 14, 0}));
+  EXPECT_THAT(infer_error(op, in), HasSubstr("expected an addend (input 8) of shape"));
+  in.pop_back();
+  EXPECT_THAT(infer_error(op, in), HasSubstr("expected an addend (input 8)"));
+}
+
 TEST(IntegerConvolution, BoundsAreOfTheType) {
   auto op = plain(1);
   const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4})),

@@ -1,5 +1,7 @@
 // Element-wise layers between the products of integers and a Quantize, as SiLU is, become the
-// epilogue of the product, so that no float leaves the cache.
+// epilogue of the product, so that no float leaves the cache. Of a convolution's they may read
+// another tensor, which is dequantized: the sum around a block of a residual network, behind an
+// activation.
 #include "ops/integer_convolution.h"
 #include "ops/integer_matrix_multiply.h"
 #include "optimize/passes.h"
@@ -27,16 +29,29 @@ PointwiseProgram quantized(PointwiseProgram program, double scale) {
   return program;
 }
 
-// The program of an element-wise layer that reads one tensor, which only it reads.
-std::optional<PointwiseProgram> program_of(const Uses& uses, Node& node) {
-  if (!is_pointwise(node) || !is_plain(node)) return std::nullopt;
-  ProgramBuilder builder;
-  builder.append(node);
-  if (builder.inputs().size() != 1 || builder.step_count() == 0
-      || uses.only(*builder.inputs()[0]) != &node
-      || node.outputs[0]->dims != builder.inputs()[0]->dims)
+struct Epilogue {
+  PointwiseProgram program;
+  Value* bytes = nullptr;  // of the operand, if there is one
+  EpilogueOperand operand;
+};
+
+// What an element-wise layer makes of a product, which only it reads; it may read a Dequantize,
+// too.
+std::optional<Epilogue> epilogue_for(const Uses& uses, Node& product, Node& node) {
+  Value& numbers = *product.outputs[0];
+  if (!is_pointwise(node) || !is_plain(node) || node.outputs[0]->dims != numbers.dims)
     return std::nullopt;
-  return builder.program();
+  ProgramBuilder builder(numbers, {}, {});
+  builder.append(node);
+  if (builder.step_count() == 0 || builder.inputs().size() > 2) return std::nullopt;
+  Epilogue made{builder.program(), nullptr, {}};
+  if (builder.inputs().size() == 1) return made;
+  const auto dequantized = dequantized_bytes(builder.inputs()[1]);
+  if (!dequantized || dequantized->node->outputs[0]->dims != numbers.dims) return std::nullopt;
+  made.bytes = dequantized->node->inputs[0];
+  made.operand = {static_cast<float>(dequantized->scale.scale),
+                  static_cast<int32_t>(dequantized->scale.zero_number)};
+  return made;
 }
 
 // Several matrices of weights, which targets have no kernel with an epilogue for.
@@ -55,17 +70,23 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product
       || is_stack<Kind>(product))
     return false;
   Node* layer = uses.only(*product.outputs[0]);
-  const auto program = layer != nullptr ? program_of(uses, *layer) : std::nullopt;
-  if (!program) return false;
+  auto epilogue = layer != nullptr ? epilogue_for(uses, product, *layer) : std::nullopt;
+  if (!epilogue) return false;
   const Ending ending = ending_of(uses, *layer);
   if (!ending.result || ending.merged.size() != 2) return false;
   auto made = std::make_unique<Kind>(*op);
   made->to = ending.to;
-  made->epilogue = quantized(*program, ending.result->scale);
-  if (!target.fuses(*made, made->epilogue)) return false;
+  made->epilogue = quantized(std::move(epilogue->program), ending.result->scale);
   std::vector<Value*> inputs(product.inputs);
   inputs.resize(In::kCount, nullptr);
   inputs[In::kResultZero] = ending.result->zero;
+  if constexpr (std::is_same_v<Kind, IntegerConvolution>) {
+    made->operand = epilogue->operand;
+    if (epilogue->bytes != nullptr) inputs.push_back(epilogue->bytes);
+  } else if (epilogue->bytes != nullptr) {
+    return false;
+  }
+  if (!target.fuses(*made, made->epilogue)) return false;
   while (inputs.back() == nullptr) inputs.pop_back();
   patch.fuse(std::move(made), std::move(inputs), {&product, layer, ending.merged.back()});
   return true;

@@ -53,6 +53,33 @@ TEST(IntegerEpilogues, TakeAnActivationAndItsQuantize) {
               ElementsAre("Quantize", "IntegerMatrixMultiply", "Dequantize"));
 }
 
+TEST(IntegerEpilogues, TakeASumWithBytesBehindAnActivation) {
+  for (const bool is_first : {false, true}) {
+    QuantizedModel m;
+    Value& y = silu(m, convolved_floats(m));
+    Value& shortcut = m.through(m.input({1, 3, 5, 5}, "z"), DataType::kUINT8, 0.015f, 9);
+    Value& sum = is_first ? m.sum(shortcut, y) : m.sum(y, shortcut);
+    m.output(m.through(sum, DataType::kINT8, 0.03f, -3));
+    EXPECT_THAT(kinds_after(m.network),
+                ElementsAre("Quantize", "Quantize", "IntegerConvolution", "Dequantize"));
+  }
+  {  // floats would be read from memory
+    QuantizedModel m;
+    Value& y = silu(m, convolved_floats(m));
+    m.output(m.through(m.sum(y, m.input({1, 3, 5, 5}, "z")), DataType::kINT8, 0.03f, 0));
+    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+  }
+  {  // matrix products have no kernel for it
+    QuantizedModel m;
+    Value& x = m.through(m.input({2, 8}), DataType::kINT8, 0.01f, 0);
+    Value& w = m.dequantize(m.bytes(DataType::kINT8, {8, 4}), {0.01f});
+    Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
+    Value& other = m.through(m.input({2, 4}, "z"), DataType::kINT8, 0.01f, 0);
+    m.output(m.through(m.sum(y, other), DataType::kINT8, 0.02f, 0));
+    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+  }
+}
+
 TEST(IntegerEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
   {  // the numbers are used elsewhere
     QuantizedModel m;

@@ -2,7 +2,6 @@
 // makes one of the two: the connections around the blocks of residual networks.
 #include <algorithm>
 
-#include "ops/dequantize.h"
 #include "ops/elementwise.h"
 #include "ops/integer_convolution.h"
 #include "optimize/passes.h"
@@ -12,22 +11,6 @@ namespace tenon {
 namespace {
 
 using In = IntegerInputs;
-
-struct Dequantized {
-  Node* node;  // the Dequantize
-  Uniform scale;
-};
-
-std::optional<Dequantized> dequantized(const Value* v) {
-  Node* node = v != nullptr ? v->producer : nullptr;
-  const Dequantize* op = node != nullptr ? node->as<Dequantize>() : nullptr;
-  if (op == nullptr || !is_plain(*node) || op->to != DataType::kFLOAT
-      || !is_byte(node->inputs[0]->type))
-    return std::nullopt;
-  const auto scale = uniform_of(*node);
-  if (!scale) return std::nullopt;
-  return Dequantized{node, *scale};
-}
 
 // A zero point left out is 0.
 bool is_known_as(const Value* zero, double number) {
@@ -88,7 +71,7 @@ std::optional<Patch> integer_sums(const Network& network, const Target& target) 
     const auto* op = node->as<ElementWise>();
     if (op == nullptr || op->operation != nvinfer1::ElementWiseOperation::kSUM || !is_plain(*node))
       continue;
-    const auto a = dequantized(node->inputs[0]), b = dequantized(node->inputs[1]);
+    const auto a = dequantized_bytes(node->inputs[0]), b = dequantized_bytes(node->inputs[1]);
     if (a && b && !rewrite(patch, target, uses, *node, *a, *b))
       rewrite(patch, target, uses, *node, *b, *a);
   }

@@ -6,6 +6,7 @@
 
 #include "network/reference_run.h"
 #include "ops/activation.h"
+#include "ops/dequantize.h"
 
 namespace tenon {
 
@@ -52,6 +53,17 @@ std::optional<Uniform> uniform_of(const Node& node) {
   if (*zero != 0) u.zero = node.inputs[2];  // kernels for symmetric integers take none
   u.zero_number = *zero;
   return u;
+}
+
+std::optional<Dequantized> dequantized_bytes(const Value* v) {
+  Node* node = v != nullptr ? v->producer : nullptr;
+  const Dequantize* op = node != nullptr ? node->as<Dequantize>() : nullptr;
+  if (op == nullptr || !is_plain(*node) || op->to != DataType::kFLOAT
+      || !is_byte(node->inputs[0]->type))
+    return std::nullopt;
+  const auto scale = uniform_of(*node);
+  if (!scale) return std::nullopt;
+  return Dequantized{node, *scale};
 }
 
 std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution) {

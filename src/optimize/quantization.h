@@ -26,6 +26,13 @@ struct Uniform {
 /// Of a Quantize or Dequantize.
 std::optional<Uniform> uniform_of(const Node& node);
 
+/// A tensor of float32 that a Dequantize of bytes gives, with one scale.
+struct Dequantized {
+  Node* node;  // the Dequantize
+  Uniform scale;
+};
+std::optional<Dequantized> dequantized_bytes(const Value* v);
+
 /// A convolution as one of integers, without what its inputs say. The epilogue must be empty.
 std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution);
 

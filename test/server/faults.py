@@ -174,7 +174,7 @@ def main():
         (models / "work/config.pbtxt").write_text("max_batch_size: 8\n")
         write_model(models / "fails.onnx", [helper.make_node("FailsBelowZero", ["x"], ["y"], domain="tenon")], [1, 4], opsets=[helper.make_opsetid("tenon", 1)])
         server = Server(options.tenon, models, "--model-control-mode=explicit", f"--http-max-input-size={MAX_MIB}", f"--grpc-max-message-size={MAX_MIB}",
-                        "--max-queue-size=64", environment={"LD_PRELOAD": options.plugin})
+                        "--max-queue-size=64", f"--plugins={options.plugin}")
         try:
             problems, result = run(options.tenon, server, answer, options.requests, options.overload)
             status, _ = server.ask("/v2/health/ready")

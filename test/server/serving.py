@@ -16,11 +16,11 @@ from onnx import TensorProto, helper, save
 class Server:
     """`tenon serve FOLDER` on ports of its own, ready."""
 
-    def __init__(self, tenon, folder, *options, http="127.0.0.1", grpc="127.0.0.1", environment=None):
+    def __init__(self, tenon, folder, *options, http="127.0.0.1", grpc="127.0.0.1"):
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [tenon, "serve", folder, f"--http-address={http}", "--http-port=0", f"--grpc-address={grpc}", "--grpc-port=0",
-             "--metrics-address=127.0.0.1", "--metrics-port=0", *options], stderr=subprocess.PIPE, text=True, env=os.environ | (environment or {}))
+             "--metrics-address=127.0.0.1", "--metrics-port=0", *options], stderr=subprocess.PIPE, text=True)
         said = ""
         for line in self.process.stderr:
             said += line

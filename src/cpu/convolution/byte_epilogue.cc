@@ -1,28 +1,52 @@
 #include "cpu/convolution/byte_epilogue.h"
 
-#include "cpu/simd/kernels.h"
+#include <optional>
 
 namespace tenon::cpu {
 
-ByteEpilogue::ByteEpilogue(const PointwiseProgram& program, int64_t numbers) : numbers_(numbers) {
-  if (program.empty()) return;
+namespace {
+
+// Of a program whose last step divides what the step before it gives by a constant.
+std::optional<float> last_divisor(const PointwiseProgram& program) {
+  if (program.steps.size() < 2) return std::nullopt;
+  const PointwiseStep& last = program.steps.back();
+  const int32_t constant = last.b - program.constant_register(0);
+  const bool divides =
+      last.family == PointwiseStep::Family::kElementWise
+      && last.function == static_cast<int32_t>(nvinfer1::ElementWiseOperation::kDIV)
+      && last.a == program.step_register(program.steps.size() - 2) && constant >= 0
+      && constant < std::ssize(program.constants);
+  if (!divides) return std::nullopt;
+  return program.constants[static_cast<size_t>(constant)];
+}
+
+}  // namespace
+
+ByteEpilogue::ByteEpilogue(const IntegerConvolution& op, DataType operand, int64_t numbers)
+    : numbers_(numbers), has_operand_(op.has_operand()) {
+  operand_scale_.flip = operand == DataType::kINT8 ? 128 : 0;
+  operand_scale_.zero = static_cast<float>(op.operand.zero + operand_scale_.flip);
+  operand_scale_.scale = op.operand.scale;
+  if (op.epilogue.empty()) return;
+  PointwiseProgram program = op.epilogue;
+  if (const auto divisor = last_divisor(program)) {
+    program.steps.pop_back();
+    divisor_ = *divisor;
+  }
   const TensorSpec row{DataType::kFLOAT, Layout::kLinear, {numbers}, true};
-  loop_ = prepare_pointwise(program, {&row, 1}, row);
+  const TensorSpec rows[] = {row, row};
+  loop_ = prepare_pointwise(program, std::span(rows).first(has_operand_ ? 2 : 1), row);
 }
 
 void ByteEpilogue::run(float* numbers, int64_t count) const {
-  const void* const input = numbers;
-  loop_->run_range({&input, 1}, numbers, 0, count);
+  const void* const inputs[] = {numbers, numbers + numbers_};
+  loop_->run_range(std::span(inputs).first(has_operand_ ? 2 : 1), numbers, 0, count);
 }
 
 ByteResult as_floats(const ByteResult& result) {
   ByteResult floats = result;
   floats.to = ByteResult::To::kFloat;
   return floats;
-}
-
-void round_numbers(const ByteRounding& rounding, const float* numbers, int64_t count, uint8_t* to) {
-  simd_kernels().round_to_bytes(numbers, rounding.low, rounding.high, rounding.zero, to, count);
 }
 
 }  // namespace tenon::cpu

@@ -45,7 +45,7 @@ void take_layouts(Kernel& kernel, const IntegerConvolution& op, const KernelRequ
   kernel.input_is_packed[In::kWeights] = true;
   kernel.input_layouts.assign(inputs, Layout::kLinear);
   kernel.input_layouts[In::kData] = Layout::kChannelsLast;
-  if (op.sum.used) kernel.input_layouts[IntegerConvolution::kAddend] = Layout::kChannelsLast;
+  if (op.has_addend()) kernel.input_layouts[IntegerConvolution::kAddend] = Layout::kChannelsLast;
   kernel.output_layouts = {Layout::kChannelsLast};
 }
 

@@ -181,6 +181,13 @@ TEST(IntegerConvolutionKernelTest, EpiloguesAreComputedOfTheNumbers) {
       Layer layer(op, in, constant);
       ASSERT_EQ(layer.offer(kIntegerConvolutionCandidate), "");
       expect_within_a_step(layer.run(), layer.reference());
+      op.epilogue = silu_and_sum_program();
+      op.operand = {0.75f, 3};
+      in.emplace_back(bytes(to, result_of(c)));
+      constant.push_back(false);
+      Layer sum(op, in, constant);
+      ASSERT_EQ(sum.offer(kIntegerConvolutionCandidate), "");
+      expect_within_a_step(sum.run(), sum.reference());
     }
 }
 

@@ -104,7 +104,7 @@ class IntegerExecution final : public BlockExecution {
         panels_(panels_of(weights)),
         results_(op, weights.sums, sum, inputs),
         output_channels_(op.output_channels),
-        has_epilogue_(!op.epilogue.empty()) {
+        epilogue_inputs_(op.epilogue.empty() ? 0 : op.epilogue.inputs) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
@@ -122,7 +122,8 @@ class IntegerExecution final : public BlockExecution {
       images_ = vertical_.in = vertical_.out = 1;
     }
     split();
-    epilogue_.emplace(op.epilogue, block_height_ * block_width_ * kernels_.panel_channels);
+    epilogue_.emplace(op, addend_type(op, inputs),
+                      block_height_ * block_width_ * kernels_.panel_channels);
     set_task_memory();
   }
 
@@ -169,7 +170,7 @@ class IntegerExecution final : public BlockExecution {
   int64_t pixel_bytes() const { return channels_ * kernels_.element_bytes; }
   /// Of the numbers of a panel that an epilogue takes, for each pixel of the result.
   int64_t number_bytes() const {
-    return has_epilogue_ ? kernels_.panel_channels * static_cast<int64_t>(sizeof(float)) : 0;
+    return epilogue_inputs_ * kernels_.panel_channels * static_cast<int64_t>(sizeof(float));
   }
 
   void split() {
@@ -253,16 +254,20 @@ class IntegerExecution final : public BlockExecution {
                                    .pixel = output_channels_};
     const BytePanel& weights = panels_.list[static_cast<size_t>(panel)];
     results_.of(at, output_channel, [&](const ByteResult& result, void* out) {
-      if (!has_epilogue_) return kernels_.product(windows, weights, result, count, out, steps);
+      if (!epilogue_->used()) return kernels_.product(windows, weights, result, count, out, steps);
       const ByteResultSteps own = {.row = windows.pixels * count, .pixel = count};
       kernels_.product(windows, weights, as_floats(result), count, numbers, own);
+      if (epilogue_->has_operand())
+        for (int64_t y = 0; y < windows.rows; ++y)
+          epilogue_->read_operand(
+              kernels_,
+              {results_.addend(at + y * steps.row), windows.pixels, count, steps.pixel, own.pixel},
+              numbers, y * own.row);
       epilogue_->run(numbers, windows.rows * own.row);
-      // Pixels that lie together in the result, too, are rounded together.
-      const int64_t together = steps.pixel == own.pixel ? windows.pixels : 1;
       for (int64_t y = 0; y < windows.rows; ++y)
-        for (int64_t x = 0; x < windows.pixels; x += together)
-          round_numbers(result.rounding, numbers + y * own.row + x * own.pixel, together * count,
-                        static_cast<uint8_t*>(out) + y * steps.row + x * steps.pixel);
+        epilogue_->round(kernels_,
+                         {numbers + y * own.row, windows.pixels, count, own.pixel, steps.pixel},
+                         result.rounding, static_cast<uint8_t*>(out) + y * steps.row);
     });
   }
 
@@ -274,9 +279,9 @@ class IntegerExecution final : public BlockExecution {
   int64_t run_;                                      // elements
   int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
   int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the output channels
-  bool has_epilogue_;
-  std::optional<ByteEpilogue> epilogue_;  // for the largest block
-  int64_t copied_floats_ = 0;             // of a task's workspace
+  int64_t epilogue_inputs_;                          // 0 without an epilogue
+  std::optional<ByteEpilogue> epilogue_;             // for the largest block
+  int64_t copied_floats_ = 0;                        // of a task's workspace
   const uint8_t* data_ = nullptr;
 };
 

@@ -51,6 +51,11 @@ std::optional<std::string> why_not(const IntegerConvolution& op, const KernelReq
 /// Data, addend and result lie channels last, and the weights are packed.
 void take_layouts(Kernel& kernel, const IntegerConvolution& op, const KernelRequest& request);
 
+/// Of the bytes that are added, or read by the epilogue.
+inline DataType addend_type(const IntegerConvolution& op, std::span<const TensorSpec> inputs) {
+  return op.has_addend() ? inputs[IntegerConvolution::kAddend].type : DataType::kINT8;
+}
+
 /// Throws where a result does not have the images of the data and the output channels of the
 /// weights: a damaged plan's extents may follow an input.
 void check_result(const Shape& result, int64_t images, int64_t output_channels);

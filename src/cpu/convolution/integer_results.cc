@@ -59,8 +59,8 @@ void IntegerResults::begin(const RunArguments& arguments) {
     result_.to = ByteResult::To::kByte;
     result_.rounding = rounding_of(to_, bounds_, static_cast<int32_t>(operands.result_zero));
   }
-  if (sum_)
-    sum_->addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
+  if (arguments.inputs.size() > IntegerConvolution::kAddend)
+    addend_ = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
 }
 
 }  // namespace tenon::cpu

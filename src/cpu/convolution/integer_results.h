@@ -26,13 +26,15 @@ class IntegerResults {
   uint8_t flip() const { return flip_; }
   /// An unsigned byte.
   uint8_t padding() const { return padding_; }
+  /// The bytes that belong to the result's element `at`: an addend's, or an epilogue's operand.
+  const uint8_t* addend(int64_t at) const { return addend_ + at; }
   /// Calls with(result, out) for output channels from `output channel` on; the first result is
   /// element `at`.
   template <class With> void of(int64_t at, int64_t output_channel, const With& with) const {
     ByteResult result = result_;
     std::optional<ByteSum> sum = sum_;
     if (sum) {
-      sum->addend += at;
+      sum->addend = addend(at);
       result.sum = &*sum;
     }
     result.add += output_channel;
@@ -49,6 +51,7 @@ class IntegerResults {
   ResultBounds bounds_;
   uint8_t flip_, padding_ = 0;
   std::byte* out_ = nullptr;
+  const uint8_t* addend_ = nullptr;
   ByteResult result_{};
   std::optional<ByteSum> sum_;
 };

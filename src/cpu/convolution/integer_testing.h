@@ -183,6 +183,20 @@ inline PointwiseProgram silu_program() {
            {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kPROD), 5, 2}}};
 }
 
+/// The same, plus a second input, divided by 3.
+inline PointwiseProgram silu_and_sum_program() {
+  using Family = PointwiseStep::Family;
+  const auto of = [](nvinfer1::ElementWiseOperation o) { return static_cast<int32_t>(o); };
+  return {2,
+          {8, 4, 3},
+          {{Family::kElementWise, of(nvinfer1::ElementWiseOperation::kDIV), 0, 2},
+           {Family::kActivation, static_cast<int32_t>(nvinfer1::ActivationType::kSIGMOID), 5},
+           {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kPROD), 6, 0},
+           {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kPROD), 7, 3},
+           {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kSUM), 8, 1},
+           {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kDIV), 9, 4}}};
+}
+
 /// As exact, but for one step where an approximation of the epilogue ends on the other side of the
 /// middle of two bytes, in one element of a hundred at most.
 inline void expect_within_a_step(const std::vector<double>& found,

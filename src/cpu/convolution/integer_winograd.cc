@@ -86,6 +86,7 @@ class IntegerWinogradExecution final : public BlockExecution {
         weights_(weights),
         results_(op, weights.sums, sum, inputs),
         output_channels_(op.output_channels),
+        epilogue_inputs_(op.epilogue.empty() ? 0 : op.epilogue.inputs),
         no_numbers_(static_cast<size_t>(kernels_.panel_channels)),
         nothing_(static_cast<size_t>(kernels_.panel_channels)) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
@@ -117,7 +118,7 @@ class IntegerWinogradExecution final : public BlockExecution {
     }
     split();
     if (!op.epilogue.empty())
-      epilogue_.emplace(op.epilogue,
+      epilogue_.emplace(op, addend_type(op, inputs),
                         units(std::max<int64_t>(tiles(), 1), blocks_) * tile_numbers());
   }
 
@@ -155,8 +156,19 @@ class IntegerWinogradExecution final : public BlockExecution {
           return form_.results(sums, plane, tiles_of_task, result, channels, out, steps_);
         form_.results(sums, plane, std::span(number_tiles_).first(static_cast<size_t>(count)),
                       as_floats(result), channels, numbers, number_steps_);
+        if (epilogue_->has_operand())
+          for_rows(tiles_of_task, [&](int64_t from, int64_t to, int64_t pixels) {
+            epilogue_->read_operand(
+                kernels_,
+                {results_.addend(at + to), pixels, channels, steps_.pixel, number_steps_.pixel},
+                numbers, from);
+          });
         epilogue_->run(numbers, count * tile_numbers());
-        round_tiles(result, tiles_of_task, numbers, channels, static_cast<uint8_t*>(out));
+        for_rows(tiles_of_task, [&](int64_t from, int64_t to, int64_t pixels) {
+          epilogue_->round(kernels_,
+                           {numbers + from, pixels, channels, number_steps_.pixel, steps_.pixel},
+                           result.rounding, static_cast<uint8_t*>(out) + to);
+        });
       });
     }
   }
@@ -171,13 +183,13 @@ class IntegerWinogradExecution final : public BlockExecution {
   /// Numbers of a tile's results in a panel, which an epilogue takes.
   int64_t tile_numbers() const { return form_.tile * form_.tile * kernels_.panel_channels; }
 
-  void round_tiles(const ByteResult& result, std::span<const ByteTile> tiles, const float* numbers,
-                   int64_t channels, uint8_t* out) const {
+  // Where the numbers of each row of a tile lie, its results from the first one of the image, and
+  // how many pixels it has.
+  template <class With> void for_rows(std::span<const ByteTile> tiles, const With& with) const {
+    int64_t numbers = 0;
     for (const ByteTile& tile : tiles) {
       for (int64_t y = 0; y < tile.rows; ++y)
-        for (int64_t x = 0; x < tile.columns; ++x)
-          round_numbers(result.rounding, numbers + y * number_steps_.row + x * number_steps_.pixel,
-                        channels, out + tile.out + y * steps_.row + x * steps_.pixel);
+        with(numbers + y * number_steps_.row, tile.out + y * steps_.row, tile.columns);
       numbers += tile_numbers();
     }
   }
@@ -189,7 +201,7 @@ class IntegerWinogradExecution final : public BlockExecution {
     const int64_t bytes = planes_of(form_)
                               * (channels_ * static_cast<int64_t>(sizeof(int16_t))
                                  + kernels_.panel_channels * static_cast<int64_t>(sizeof(int32_t)))
-                          + (number_tiles_.empty() ? 0 : tile_numbers() * int64_t{sizeof(float)});
+                          + epilogue_inputs_ * tile_numbers() * int64_t{sizeof(float)};
     blocks_ = units(all, std::clamp<int64_t>(kBlockBytes / bytes, 1, all));
     // As much for each thread; a few tiles of one image are shared, and the output channels
     // divided.
@@ -261,6 +273,7 @@ class IntegerWinogradExecution final : public BlockExecution {
   std::vector<ByteTile> tiles_;         // of an image
   std::vector<ByteTile> number_tiles_;  // whole ones, of the numbers of an epilogue
   ByteResultSteps steps_{}, number_steps_{};
+  int64_t epilogue_inputs_;  // 0 without an epilogue
   std::optional<ByteEpilogue> epilogue_;
   int64_t blocks_ = 1, parts_ = 1;  // of an image; of the output channels
   std::vector<float> no_numbers_;

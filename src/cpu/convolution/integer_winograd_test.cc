@@ -112,14 +112,23 @@ TEST(IntegerWinogradKernelTest, EpiloguesAreComputedOfTheNumbers) {
                        Zeros::kEach);
     in[In::kWeightsZero].reset();
     IntegerConvolution op = op_of(c, t.to);
-    op.epilogue = silu_program();
     std::vector<bool> constant(in.size(), true);
     constant[In::kData] = false;
-    Layer layer(op, in, constant);
-    ASSERT_EQ(layer.offer(kIntegerWinogradCandidate), "");
-    const auto expected = layer.reference();
-    expect_within_a_step(layer.run(), expected);
-    for (size_t i = 0; layer.take_variant(i); ++i) expect_within_a_step(layer.run(), expected);
+    const auto expect_results = [&] {
+      Layer layer(op, in, constant);
+      ASSERT_EQ(layer.offer(kIntegerWinogradCandidate), "");
+      const auto expected = layer.reference();
+      expect_within_a_step(layer.run(), expected);
+      for (size_t i = 0; layer.take_variant(i); ++i) expect_within_a_step(layer.run(), expected);
+    };
+    op.epilogue = silu_program();
+    expect_results();
+    const Shape result = Layer(op, in, constant).result();
+    op.epilogue = silu_and_sum_program();
+    op.operand = {0.75f, -3};
+    in.emplace_back(bytes(DataType::kINT8, result));
+    constant.push_back(false);
+    expect_results();
   }
 }
 

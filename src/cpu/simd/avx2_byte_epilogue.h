@@ -107,6 +107,75 @@ struct SaturatingPack {
   __m256i zero, flip, minimum, maximum;
 };
 
+// Channels of two pixels fill a vector of bytes, and so do twice as many that lie together.
+class Rounding {
+ public:
+  Rounding(float scale, const ByteRounding& r)
+      : divisor_(_mm256_set1_ps(scale)), high_(_mm256_set1_ps(r.high)), pack_(r) {}
+
+  __m256i two(const float* first, const float* second) const {
+    const Numbers x[] = {{divided(first), divided(first + kLanes)},
+                         {divided(second), divided(second + kLanes)}};
+    return pack_.template operator()<2>(x);
+  }
+  __m128i one(const float* from) const {
+    const Numbers x[] = {{divided(from), divided(from + kLanes)}};
+    return _mm256_castsi256_si128(pack_.template operator()<1>(x));
+  }
+  // Fewer than fill one.
+  void some(const float* from, int64_t n, uint8_t* to) const {
+    float all[kPanelChannels] = {};
+    std::memcpy(all, from, static_cast<size_t>(n) * sizeof(float));
+    const __m128i bytes = one(all);
+    std::memcpy(to, &bytes, static_cast<size_t>(n));
+  }
+
+ private:
+  __m256 divided(const float* from) const {
+    return _mm256_min_ps(high_, _mm256_div_ps(_mm256_loadu_ps(from), divisor_));
+  }
+
+  __m256 divisor_, high_;
+  SaturatingPack pack_;
+};
+
+class Dequantizing {
+ public:
+  explicit Dequantizing(const ByteScale& s)
+      : flip_(_mm_set1_epi8(static_cast<char>(s.flip))),
+        zero_(_mm256_set1_ps(s.zero)),
+        scale_(_mm256_set1_ps(s.scale)) {}
+
+  void whole(const uint8_t* from, float* to) const { _mm256_storeu_ps(to, numbers(from)); }
+  void some(const uint8_t* from, int64_t n, float* to) const {
+    uint8_t all[kLanes] = {};
+    std::memcpy(all, from, static_cast<size_t>(n));
+    float made[kLanes];
+    _mm256_storeu_ps(made, numbers(all));
+    std::memcpy(to, made, static_cast<size_t>(n) * sizeof(float));
+  }
+
+ private:
+  __m256 numbers(const uint8_t* from) const {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    const __m256i wide = _mm256_cvtepu8_epi32(_mm_xor_si128(bytes, flip_));
+    return _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(wide), zero_), scale_);
+  }
+
+  __m128i flip_;
+  __m256 zero_, scale_;
+};
+
+inline void store(uint8_t* to, __m128i bytes) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+}
+inline __m128i lower(__m256i bytes) {
+  return _mm256_castsi256_si128(bytes);
+}
+inline __m128i upper(__m256i bytes) {
+  return _mm256_extracti128_si256(bytes, 1);
+}
+
 struct ToBytes : Panel {
   ToBytes(const ByteResult& r, int64_t panel_channels, void* result)
       : Panel(r, panel_channels),

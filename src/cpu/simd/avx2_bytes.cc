@@ -11,6 +11,7 @@ using namespace avx2::bytes;
 }
 
 #include "cpu/simd/byte_depthwise_inl.h"
+#include "cpu/simd/byte_rounding_inl.h"
 
 namespace tenon::cpu {
 namespace {
@@ -249,10 +250,21 @@ const ByteProductKernels avx2::kInt8ByteProducts = {.element_bytes = 1,
                                                     .fill = fill,
                                                     .is_fast = is_equal,
                                                     .depthwise = depthwise,
+                                                    .round = round,
+                                                    .dequantize = dequantize,
                                                     .complements = true};
-const ByteProductKernels avx2::kByteProducts = {
-    2,        kPanelChannels, kPixels,       product<DotPairs>, copy_widened, fill_widened,
-    is_equal, depthwise,      kByteWinograd, &kInt8ByteProducts};
+const ByteProductKernels avx2::kByteProducts = {.element_bytes = 2,
+                                                .panel_channels = kPanelChannels,
+                                                .segment = kPixels,
+                                                .product = product<DotPairs>,
+                                                .copy = copy_widened,
+                                                .fill = fill_widened,
+                                                .is_fast = is_equal,
+                                                .depthwise = depthwise,
+                                                .round = round,
+                                                .dequantize = dequantize,
+                                                .winograd = kByteWinograd,
+                                                .int8 = &kInt8ByteProducts};
 
 }  // namespace tenon::cpu
 #endif

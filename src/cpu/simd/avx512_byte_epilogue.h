@@ -97,6 +97,74 @@ struct SaturatingPack {
   __m512i zero, flip, minimum, maximum;
 };
 
+// Channels of two pixels fill a vector of bytes, and so do twice as many that lie together.
+class Rounding {
+ public:
+  Rounding(float scale, const ByteRounding& r)
+      : divisor_(_mm512_set1_ps(scale)), high_(_mm512_set1_ps(r.high)), pack_(r) {}
+
+  __m512i two(const float* first, const float* second) const {
+    const Numbers x[] = {{divided(first), divided(first + kLanes)},
+                         {divided(second), divided(second + kLanes)}};
+    return pack_.template operator()<2>(x);
+  }
+  __m256i one(const float* from) const {
+    const Numbers x[] = {{divided(from), divided(from + kLanes)}};
+    return _mm512_castsi512_si256(pack_.template operator()<1>(x));
+  }
+  // Fewer than fill one.
+  void some(const float* from, int64_t n, uint8_t* to) const {
+    const __mmask32 mask = (1u << n) - 1;
+    const auto upper = static_cast<__mmask16>(mask >> kLanes);
+    const Numbers x[] = {
+        {finished(_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from)),
+         upper == 0 ? _mm512_setzero_ps() : finished(_mm512_maskz_loadu_ps(upper, from + kLanes))}};
+    _mm256_mask_storeu_epi8(to, mask, _mm512_castsi512_si256(pack_.template operator()<1>(x)));
+  }
+
+ private:
+  __m512 finished(__m512 x) const { return _mm512_min_ps(high_, _mm512_div_ps(x, divisor_)); }
+  __m512 divided(const float* from) const { return finished(_mm512_loadu_ps(from)); }
+
+  __m512 divisor_, high_;
+  SaturatingPack pack_;
+};
+
+class Dequantizing {
+ public:
+  explicit Dequantizing(const ByteScale& s)
+      : flip_(_mm_set1_epi8(static_cast<char>(s.flip))),
+        zero_(_mm512_set1_ps(s.zero)),
+        scale_(_mm512_set1_ps(s.scale)) {}
+
+  void whole(const uint8_t* from, float* to) const {
+    _mm512_storeu_ps(to, numbers(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+  }
+  void some(const uint8_t* from, int64_t n, float* to) const {
+    const auto mask = static_cast<__mmask16>((1u << n) - 1);
+    _mm512_mask_storeu_ps(to, mask, numbers(_mm_maskz_loadu_epi8(mask, from)));
+  }
+
+ private:
+  __m512 numbers(__m128i bytes) const {
+    const __m512i wide = _mm512_cvtepu8_epi32(_mm_xor_si128(bytes, flip_));
+    return _mm512_mul_ps(_mm512_sub_ps(_mm512_cvtepi32_ps(wide), zero_), scale_);
+  }
+
+  __m128i flip_;
+  __m512 zero_, scale_;
+};
+
+inline void store(uint8_t* to, __m256i bytes) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
+inline __m256i lower(__m512i bytes) {
+  return _mm512_castsi512_si256(bytes);
+}
+inline __m256i upper(__m512i bytes) {
+  return _mm512_extracti64x4_epi64(bytes, 1);
+}
+
 struct ToBytes : Panel {
   ToBytes(const ByteResult& r, int64_t output_channels, void* result)
       : Panel(r, output_channels),

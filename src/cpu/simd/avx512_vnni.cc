@@ -11,6 +11,7 @@ using namespace avx512::bytes;
 }
 
 #include "cpu/simd/byte_depthwise_inl.h"
+#include "cpu/simd/byte_rounding_inl.h"
 
 namespace tenon::cpu {
 namespace {
@@ -183,11 +184,28 @@ bool is_equal(const ByteSum& sum) {
 
 }  // namespace
 
-const ByteProductKernels avx512::kInt8ByteProducts = {
-    1, kPanelChannels, kSegment, product<Bytes>, copy, fill, is_equal, depthwise};
-const ByteProductKernels avx512::kByteProducts = {
-    2,        kPanelChannels, kSegment,      product<DotGroups>, copy_widened, fill_widened,
-    is_equal, depthwise,      kByteWinograd, &kInt8ByteProducts};
+const ByteProductKernels avx512::kInt8ByteProducts = {.element_bytes = 1,
+                                                      .panel_channels = kPanelChannels,
+                                                      .segment = kSegment,
+                                                      .product = product<Bytes>,
+                                                      .copy = copy,
+                                                      .fill = fill,
+                                                      .is_fast = is_equal,
+                                                      .depthwise = depthwise,
+                                                      .round = round,
+                                                      .dequantize = dequantize};
+const ByteProductKernels avx512::kByteProducts = {.element_bytes = 2,
+                                                  .panel_channels = kPanelChannels,
+                                                  .segment = kSegment,
+                                                  .product = product<DotGroups>,
+                                                  .copy = copy_widened,
+                                                  .fill = fill_widened,
+                                                  .is_fast = is_equal,
+                                                  .depthwise = depthwise,
+                                                  .round = round,
+                                                  .dequantize = dequantize,
+                                                  .winograd = kByteWinograd,
+                                                  .int8 = &kInt8ByteProducts};
 
 }  // namespace tenon::cpu
 #endif

@@ -48,6 +48,18 @@ struct ByteRounding {
   bool is_signed;
 };
 
+/// Some channels of some pixels; steps are from a pixel to the next, `to_step` of what is made of
+/// them.
+template <class T> struct PixelRow {
+  const T* first;
+  int64_t pixels, channels, step, to_step;
+};
+/// How bytes become numbers: ((byte ^ flip) - zero) * scale.
+struct ByteScale {
+  uint8_t flip;
+  float zero, scale;
+};
+
 /// A second step, as QuantizedSum says, from a byte without its zero point: bytes of the addend, to
 /// which `flip` is done, and which lie as the results do.
 struct ByteSum {
@@ -129,6 +141,11 @@ struct ByteProductKernels {
   /// Depthwise results of the first `channels` of a panel, whose pixels lie so many elements apart.
   void (*depthwise)(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
                     int64_t pixel_step);
+  /// Numbers, divided by the scale, as bytes.
+  void (*round)(const PixelRow<float>& numbers, float scale, const ByteRounding& rounding,
+                uint8_t* to);
+  /// Bytes as numbers.
+  void (*dequantize)(const PixelRow<uint8_t>& bytes, const ByteScale& scale, float* to);
   /// Forms of Winograd's filtering for these products; int8 products have none.
   std::span<const ByteWinograd> winograd = {};
   /// Those of weights of int8, in one byte, null in themselves. Where these complement, they are

@@ -101,26 +101,27 @@ Requantization IntegerOperands::for_channels(DataType to, const ResultBounds& bo
   return {to, scale.data(), shift.data(), 1, result_zero, bounds};
 }
 
-void check_integer_result(DataType to, const ResultBounds& bounds,
-                          const PointwiseProgram& epilogue) {
+void check_integer_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
+                          int32_t max_inputs) {
   bounds.check(to);
   if (epilogue.empty()) return;
   epilogue.check();
-  require(is_byte(to) && !bounds.used() && epilogue.inputs == 1,
-          "an epilogue of one input and a result of int8 or uint8 without bounds were expected, "
-          "found {} inputs and {}{}",
-          epilogue.inputs, name_of(to), bounds.used() ? " with bounds" : "");
+  require(is_byte(to) && !bounds.used() && epilogue.inputs >= 1 && epilogue.inputs <= max_inputs,
+          "an epilogue of at most {} inputs and a result of int8 or uint8 without bounds were "
+          "expected, found {} inputs and {}{}",
+          max_inputs, epilogue.inputs, name_of(to), bounds.used() ? " with bounds" : "");
 }
 
 void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
-                         const int32_t* sums, int64_t count, void* to) {
+                         const int32_t* sums, int64_t count, void* to, const float* operand) {
   if (epilogue.empty()) return result.store(sums, count, to);
   std::vector<float> numbers(static_cast<size_t>(count));
   Requantization floats = result;
   floats.to = DataType::kFLOAT;
   floats.store(sums, count, numbers.data());
-  const TensorView view{numbers.data(), DataType::kFLOAT, {count}};
-  run_reference(epilogue, {&view, 1}, view);
+  const TensorView views[] = {{numbers.data(), DataType::kFLOAT, {count}},
+                              {const_cast<float*>(operand), DataType::kFLOAT, {count}}};
+  run_reference(epilogue, std::span(views).first(static_cast<size_t>(epilogue.inputs)), views[0]);
   const IntegerRange range = result.bounds.of(result.to);
   const auto low = static_cast<float>(range.lowest) - result.zero;
   const auto high = static_cast<float>(range.highest) - result.zero;

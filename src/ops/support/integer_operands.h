@@ -47,13 +47,15 @@ struct IntegerOperands {
   Requantization for_channels(DataType to, const ResultBounds& bounds) const;
 };
 
-/// Throws unless results of that type can have both.
-void check_integer_result(DataType to, const ResultBounds& bounds,
-                          const PointwiseProgram& epilogue);
+/// Throws unless results of that type can have both, the epilogue with at most so many inputs.
+void check_integer_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
+                          int32_t max_inputs = 1);
 
-/// As Requantization::store(), with an epilogue between, of one input; an empty one is none.
+/// As Requantization::store(), with an epilogue between; an empty one is none. `operand` is its
+/// second input, if it has one.
 void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
-                         const int32_t* sums, int64_t count, void* to);
+                         const int32_t* sums, int64_t count, void* to,
+                         const float* operand = nullptr);
 
 /// The elements of an int8 or uint8 tensor minus a zero point, as 32-bit integers.
 std::vector<int32_t> centred(const TensorView& view, int32_t zero);

@@ -15,14 +15,6 @@ void QuantizedSum::visit(FieldVisitor& v) {
   v("sum_highest", bounds.highest);
 }
 
-namespace {
-
-int32_t byte_of(const TensorView& view, int64_t i) {
-  return view.type == DataType::kINT8 ? int32_t{view.as<int8_t>()[i]} : view.as<uint8_t>()[i];
-}
-
-}  // namespace
-
 void QuantizedSum::run(const TensorView& product, int32_t product_zero, const TensorView& addend,
                        int64_t count, void* out) const {
   const IntegerRange range = bounds.of(to);

@@ -8,6 +8,11 @@
 
 namespace tenon {
 
+/// Element i of a tensor of int8 or uint8.
+inline int32_t byte_of(const TensorView& view, int64_t i) {
+  return view.type == DataType::kINT8 ? int32_t{view.as<int8_t>()[i]} : view.as<uint8_t>()[i];
+}
+
 /// A product that is int8 or uint8 already, and an addend of either type, are dequantised, added in
 /// float32, and quantised: (product - its zero point) * product_scale + (addend - addend_zero) *
 /// addend_scale, divided by `scale`, rounded with ties to even, plus `zero`, within the bounds.
