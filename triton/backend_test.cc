@@ -80,36 +80,6 @@ class BackendTest : public ::testing::Test {
       fs::path(::testing::TempDir()) / ("triton_backend." + std::to_string(getpid()));
 };
 
-TEST_F(BackendTest, RefusesServersThatLackFunctions) {
-  for (const auto& [major, minor] : {std::pair{1, 16}, {2, 19}, {0, 17}}) {
-    const Host host({}, major, minor);
-    EXPECT_EQ(host.error(),
-              "Tenon's backend needs the backend interface 1.17, of Triton 23.12, or a later one "
-              "of version 1; found "
-                  + std::to_string(major) + "." + std::to_string(minor));
-  }
-  EXPECT_EQ(Host({}, 1, 17).error(), "");
-}
-
-TEST_F(BackendTest, ReadsItsOptions) {
-  Host::take_log();
-  EXPECT_EQ(
-      Host(Host::Options{{"threads", "2"}, {"backend-directory", "/"}, {"speed", "9"}}).error(),
-      "");
-  EXPECT_THAT(Host::take_log(), ElementsAre("--backend-config=tenon,speed has no effect"));
-  EXPECT_EQ(Host(Host::Options{{"threads", "many"}}).error(),
-            "threads: expected 0 to 1024, found 'many'");
-  EXPECT_EQ(Host(Host::Options{{"precision", "fp8"}}).error(),
-            "precision: expected fp32, fp16 or int8, found 'fp8'");
-  EXPECT_THAT(Host(Host::Options{{"plugins", ";none.so"}}).error(),
-              HasSubstr("plugins: cannot load none.so"));
-}
-
-TEST_F(BackendTest, PrefersTheCpuWithoutAGpu) {
-  Host host;
-  EXPECT_THAT(host.preferred_kinds(), ElementsAre(TRITONSERVER_INSTANCEGROUPKIND_CPU));
-}
-
 TEST_F(BackendTest, CompletesTheConfigurationFromThePlan) {
   Host host;
   const auto model = host.load(write_scaled(2, 8), {});
@@ -190,6 +160,43 @@ TEST_F(BackendTest, AnswersEachBadRequestAndAllOthers) {
   EXPECT_EQ(cancelled.code, TRITONSERVER_ERROR_CANCELLED);
   expect_scaled(good, 2, 2, 1);
   EXPECT_THAT(model->instance().batches, ElementsAre(2));
+}
+
+// A batch that fails runs again request by request.
+TEST_F(BackendTest, FailsTheRequestThatAModelCannotAnswer) {
+  session::ErrorLog log;
+  // y = 10 * index, of the indices 0 to 2.
+  const auto built = session::build_engine(log, [](auto& builder, auto& network, auto& config) {
+    auto* x = network.addInput("x", DataType::kINT32, Dims{1, {-1}});
+    static constexpr float kTable[] = {0, 10, 20};
+    auto* table = network.addConstant(Dims{1, {3}}, {DataType::kFLOAT, kTable, 3});
+    session::add_output(network, *network.addGather(*table->getOutput(0), *x, 0)->getOutput(0),
+                        "y");
+    auto* profile = builder.createOptimizationProfile();
+    for (const auto& [selector, extent] : {std::pair{nvinfer1::OptProfileSelector::kMIN, 1},
+                                           {nvinfer1::OptProfileSelector::kOPT, 8},
+                                           {nvinfer1::OptProfileSelector::kMAX, 8}})
+      profile->setDimensions("x", selector, Dims{1, {extent}});
+    config.addOptimizationProfile(profile);
+  });
+  Host host;
+  const auto model = host.load(write("table", session::plan_of(built)), {});
+  ASSERT_EQ(model->error(), "");
+  const auto request_for = [](std::vector<int32_t> indices) {
+    TRITONBACKEND_Request request;
+    const auto count = static_cast<int64_t>(indices.size());
+    request.inputs.push_back({"x", TRITONSERVER_TYPE_INT32, {count}, {bytes_of(indices)}});
+    return request;
+  };
+  TRITONBACKEND_Request one = request_for({2}), bad = request_for({1, 3}),
+                        two = request_for({1, 0});
+  model->execute({&one, &bad, &two});
+  EXPECT_THAT(values_of<float>(one.answer["y"]), ElementsAre(20));
+  EXPECT_THAT(values_of<float>(two.answer["y"]), ElementsAre(10, 0));
+  EXPECT_THAT(bad.error, HasSubstr("index 3 is outside [-3, 3)"));
+  EXPECT_EQ(bad.code, TRITONSERVER_ERROR_INTERNAL);
+  EXPECT_THAT(model->instance().batches, ElementsAre(1, 2));
+  EXPECT_TRUE(model->is_ready());
 }
 
 TEST_F(BackendTest, LoadsOnlyWhatAgreesWithThePlan) {
