@@ -1,9 +1,7 @@
 // What Triton Inference Server calls: a backend of its backend interface.
-#include <NvInferRuntime.h>
 #include <tenon/describe.h>
 #include <tenon/printable.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "api.h"
@@ -50,13 +48,6 @@ void check_version() {
         "Tenon's backend needs the backend interface 1.17, of Triton 23.12, or a later one "
         "of version 1; found "
         + std::to_string(major) + "." + std::to_string(minor)};
-}
-
-void load_plugins(const std::vector<std::string>& libraries) {
-  for (const std::string& library : libraries)
-    if (getPluginRegistry()->loadLibrary(std::filesystem::absolute(library).c_str()) == nullptr)
-      throw Error{"plugins: cannot load " + printable(library)
-                  + ": expected libraries of plugins, with ';' between them"};
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ std::pair<TRITONSERVER_InstanceGroupKind, int> first_group(const Json& json) {
 
 }  // namespace
 
+// The registry says on the standard error why it takes one not.
+void load_plugins(const std::vector<std::string>& libraries) {
+  for (const std::string& library : libraries)
+    if (getPluginRegistry()->loadLibrary(std::filesystem::absolute(library).c_str()) == nullptr)
+      throw Error{"cannot load " + printable(library) + ": expected a library of plugins"};
+}
+
 bool has_gpu() {
   return cudart::on_gpu != nullptr && cudart::on_gpu();
 }
@@ -53,6 +60,7 @@ BackendModel::BackendModel(const BackendOptions& options, const std::string& fol
                            uint64_t version, Json& json, bool completes)
     : config_(config_of(json, options)),
       path_(model_file(std::filesystem::path(folder) / std::to_string(version), config_.file)) {
+  load_plugins(plugins_of(json));
   set_batch(options, std::to_string(version), json, completes);
   if (completes) is_completed_ = complete(json, metadata(), max_batch_);
   check_tensors(json, metadata(), max_batch_);

@@ -7,11 +7,15 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "abi.h"
 #include "config_json.h"
 
 namespace tenon::triton {
+
+/// Libraries of plugins that models use. Throws Error.
+void load_plugins(const std::vector<std::string>& libraries);
 
 /// Whether Tenon computes on a GPU of this machine.
 bool has_gpu();

@@ -218,6 +218,8 @@ TEST_F(BackendTest, LoadsOnlyWhatAgreesWithThePlan) {
   EXPECT_EQ(error(R"({"model_transaction_policy": {"decoupled": true}})"),
             "model_transaction_policy: a model answers each request once; expected decoupled: "
             "false, found true");
+  EXPECT_EQ(error(R"({"model_operations": {"op_library_filename": ["none.so"]}})"),
+            "cannot load none.so: expected a library of plugins");
   EXPECT_EQ(error(R"({"default_model_filename": "other.plan"})"),
             fs::path(folder) / "1/other.plan: cannot be read: No such file or directory");
   EXPECT_EQ(error_of(host, folder, R"({"max_batch_size": 8})", false),

@@ -199,6 +199,13 @@ ModelConfig config_of(const Json& json, const BackendOptions& options) {
   return config;
 }
 
+std::vector<std::string> plugins_of(const Json& json) {
+  std::vector<std::string> libraries;
+  for (const Json& library : member(member(json, "model_operations"), "op_library_filename"))
+    libraries.push_back(library.get<std::string>());
+  return libraries;
+}
+
 bool has_whole_shapes(const ModelConfig& config, const ModelMetadata& model) {
   return std::ranges::any_of(config.tensors, [&](const ModelConfig::DeclaredTensor& declared) {
     const TensorMetadata* const found = find(declared, model);

@@ -32,6 +32,9 @@ BackendOptions read_backend_options(const Json& json);
 /// refused.
 server::ModelConfig config_of(const Json& json, const BackendOptions& options);
 
+/// The libraries of plugins that a model names: model_operations.op_library_filename.
+std::vector<std::string> plugins_of(const Json& json);
+
 /// Whether a declared tensor has as many extents as the model's, so that none is a batch's.
 bool has_whole_shapes(const server::ModelConfig& config, const server::ModelMetadata& model);
 

@@ -31,7 +31,7 @@ TEST(Initialize, ReadsItsOptions) {
   EXPECT_EQ(Host(Host::Options{{"precision", "fp8"}}).error(),
             "precision: expected fp32, fp16 or int8, found 'fp8'");
   EXPECT_THAT(Host(Host::Options{{"plugins", ";none.so"}}).error(),
-              HasSubstr("plugins: cannot load none.so"));
+              HasSubstr("cannot load none.so: expected a library of plugins"));
 }
 
 TEST(Initialize, PrefersTheCpuWithoutAGpu) {
