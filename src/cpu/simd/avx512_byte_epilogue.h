@@ -117,14 +117,14 @@ class Rounding {
     const __mmask32 mask = (1u << n) - 1;
     const auto upper = static_cast<__mmask16>(mask >> kLanes);
     const Numbers x[] = {
-        {finished(_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from)),
-         upper == 0 ? _mm512_setzero_ps() : finished(_mm512_maskz_loadu_ps(upper, from + kLanes))}};
+        {scaled(_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from)),
+         upper == 0 ? _mm512_setzero_ps() : scaled(_mm512_maskz_loadu_ps(upper, from + kLanes))}};
     _mm256_mask_storeu_epi8(to, mask, _mm512_castsi512_si256(pack_.template operator()<1>(x)));
   }
 
  private:
-  __m512 finished(__m512 x) const { return _mm512_min_ps(high_, _mm512_div_ps(x, divisor_)); }
-  __m512 divided(const float* from) const { return finished(_mm512_loadu_ps(from)); }
+  __m512 scaled(__m512 x) const { return _mm512_min_ps(high_, _mm512_div_ps(x, divisor_)); }
+  __m512 divided(const float* from) const { return scaled(_mm512_loadu_ps(from)); }
 
   __m512 divisor_, high_;
   SaturatingPack pack_;
