@@ -79,7 +79,9 @@ void migrate_files(const MigrateOptions& o) {
     fmt::print("{} use{} of what TensorRT {} has not{}{}{}\n", gone, gone == 1 ? "" : "s", o.to,
                perhaps > 0 ? fmt::format(", {} perhaps", perhaps) : "",
                fixable > 0 ? fmt::format("; --fix changes {}", fixable) : "",
-               gone > 0 ? fmt::format("; Tenon's headers lack {} of them", strange) : "");
+               gone == 0      ? ""
+               : strange == 0 ? "; Tenon's headers have all of them"
+                              : fmt::format("; Tenon's headers lack {} of them", strange));
   }
   if (gone > 0) fail("the sources use what TensorRT {} has not", o.to);
 }
