@@ -81,6 +81,22 @@ std::string behind(const std::string& text, std::string_view mark) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+// "LIBRARY: cause", where the cause may begin so itself.
+std::string cause_at(const std::string& library, std::string_view cause) {
+  for (const std::string& known :
+       {std::string("--plugins: "), "./" + library + ": ", library + ": "})
+    if (cause.starts_with(known)) cause.remove_prefix(known.size());
+  return fmt::format("{}: {}", library, cause);
+}
+
+std::string fix_of_cause(const std::string& library, const std::string& cause) {
+  if (has(cause, "not a shared library")) return fix_of_load_failure("invalid ELF header");
+  // A name without a folder, which the loader looked for itself.
+  if (cause.starts_with(library + ": cannot open shared object file: No such file"))
+    return "name a file that is there: neither this folder nor those of the system have it";
+  return fix_of_load_failure(cause);
+}
+
 // Where a folder named in a variable is a place that files can be written to, once it is made.
 bool can_hold_files(std::filesystem::path folder) {
   std::error_code ignored;
@@ -178,9 +194,7 @@ std::vector<Finding> findings_of_plugins(const std::string& library) {
   std::string cause = behind(ending.errors, "cannot load plugin library " + library + ": ");
   if (cause.empty()) cause = behind(ending.errors, "tenon: ");
   if (!cause.empty())
-    return {{Level::kError, fmt::format("{}: {}", library, cause),
-             has(cause, "not a shared library") ? fix_of_load_failure("invalid ELF header")
-                                                : fix_of_load_failure(cause)}};
+    return {{Level::kError, cause_at(library, cause), fix_of_cause(library, cause)}};
   return {{Level::kError, fmt::format("{}: when it is loaded, {}", library, ending.text),
            "run `gdb --args tenon plugins --plugins=...` to see where; functions of its static "
            "objects and initLibNvInferPlugins run then"}};

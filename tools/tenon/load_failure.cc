@@ -106,8 +106,9 @@ std::string fix_of_symbol(const std::string& symbol) {
 std::string fix_of_load_failure(const std::string& text) {
   if (has(text, "cannot open shared object file: No such file"))
     return fix_of_missing(word_before(text, ": cannot open shared object file"));
-  if (has(text, "no such file")) return "name a file that is there";
-  if (has(text, "it is a directory")) return "name the .so file in it";
+  if (has(text, "no such file") || has(text, "cannot open: No such file"))
+    return "name a file that is there";
+  if (has(text, "is a directory")) return "name the .so file in it";
   if (has(text, "undefined symbol: "))
     return fix_of_symbol(word_behind(text, "undefined symbol: "));
   if (has(text, "version `") && has(text, "not found"))

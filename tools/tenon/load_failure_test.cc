@@ -41,6 +41,10 @@ TEST(LoadFailure, KnowsWhatElseTheLoaderSays) {
       fix_of_load_failure("/lib/libc.so.6: version `GLIBC_2.38' not found (required by a.so)"),
       HasSubstr("newer system"));
   EXPECT_THAT(fix_of_load_failure("a.so: invalid ELF header"), HasSubstr("no library"));
+  EXPECT_THAT(fix_of_load_failure("a.so: cannot open: No such file or directory"),
+              HasSubstr("a file that is there"));
+  EXPECT_THAT(fix_of_load_failure("lib: is a directory; expected a file"),
+              HasSubstr("the .so file in it"));
   EXPECT_THAT(fix_of_load_failure("a.so: cannot allocate memory in static TLS block"),
               HasSubstr("LD_PRELOAD"));
   EXPECT_THAT(fix_of_load_failure("a.so: cannot open shared object file: Permission denied"),
