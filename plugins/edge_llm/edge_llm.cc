@@ -147,9 +147,9 @@ struct CachedAttention {
           "rope_cos_sin (B or 1, positions, cosines and sines of the features that rotate); a "
           "sequence has context_lengths (B) tokens with the new ones, which begin at "
           "kv_cache_start (B), or at 0 if that is empty. The result is (B, S, num_q_heads, D), and "
-          "the cache with the new keys and values. With enable_tree_attention, tokens see what the "
-          "bits of attention_mask (B, S, words) say of the new ones, and attention_pos_id (B, S) "
-          "rotates them; (B, 1) is for plain tokens.",
+          "the cache with the new keys and values. With enable_tree_attention and a kv_cache_start "
+          "that is not empty, tokens see what the bits of attention_mask (B, S, words) say of the "
+          "new ones, and attention_pos_id (B, S) rotates them; (B, 1) is for plain tokens.",
       .differs =
           "Any sizes of heads, on any GPU, in float32 and bfloat16. The cache that comes out is "
           "written whole, not in place. No FP8."};
@@ -194,9 +194,8 @@ struct CachedAttention {
     if (in.size() < 7) return;
     const bool fits =
         in[6].rank() == 2 && in[6][0] == batches && (in[6][1] == 1 || in[6][1] == qkv[1]);
-    const bool has_bits =
-        in[5].rank() == 3 && in[5][0] == batches && in[5][1] == qkv[1] && in[5][2] * 32 >= qkv[1];
-    if (!fits || (in[6][1] == qkv[1] && qkv[1] > 1 && !has_bits))
+    const bool wants_bits = in[4].volume() != 0 && in[6][1] == qkv[1] && qkv[1] > 1;
+    if (!fits || (wants_bits && !is_tree(qkv, in[4], in[5], in[6])))
       throw std::invalid_argument("attention_mask " + text_of(in[5]) + " and attention_pos_id "
                                   + text_of(in[6])
                                   + " do not fit; expected (B, S, words of 32 tokens) and (B, S)");
@@ -212,14 +211,14 @@ struct CachedAttention {
            Tensor<const int32_t> mask, Tensor<const int32_t> positions, Tensor<E> y,
            Tensor<E> extended) const {
     const int64_t batches = qkv.shape[0], tokens = qkv.shape[1], capacity = cache.shape[3];
-    const bool is_tree = positions && positions.shape[1] == tokens && mask && mask.shape.rank() == 3
-                         && mask.shape[1] == tokens;
+    const bool has_bits =
+        mask && positions && is_tree(qkv.shape, starts.shape, mask.shape, positions.shape);
     const NewTokens fresh{lengths.data,
                           starts.shape.volume() == 0 ? nullptr : starts.data,
-                          is_tree ? mask.data : nullptr,
-                          is_tree ? positions.data : nullptr,
+                          has_bits ? mask.data : nullptr,
+                          has_bits ? positions.data : nullptr,
                           tokens,
-                          is_tree ? mask.shape[2] : 0};
+                          has_bits ? mask.shape[2] : 0};
 #if !defined(__CUDACC__)
     for (int64_t b = 0; b < batches; ++b)
       if (fresh.start(b) < 0 || lengths.data[b] < fresh.start(b) || lengths.data[b] > capacity)
@@ -252,6 +251,13 @@ struct CachedAttention {
   }
 
  private:
+  // Whether the mask has a bit for each pair of new tokens. One plain token may come with a mask
+  // that means nothing.
+  static bool is_tree(const Shape& qkv, const Shape& starts, const Shape& mask,
+                      const Shape& positions) {
+    return starts.volume() != 0 && positions[1] == qkv[1] && mask.rank() == 3 && mask[0] == qkv[0]
+           && mask[1] == qkv[1] && mask[2] * 32 >= qkv[1];
+  }
   HeadAttention extents(int64_t batches, int64_t tokens, int64_t capacity) const {
     return {nullptr,
             nullptr,

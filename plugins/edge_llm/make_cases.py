@@ -25,8 +25,8 @@ def turned(x, table):
 
 
 def attention(name, batch, tokens, heads, key_heads, size, capacity, starts, lengths, rotated=None, tables=1, tree=False,
-              plain_tree=False):
-    """`starts` None: all tokens are new."""
+              plain_tree=False, masks=None):
+    """`starts` None: all tokens are new. `masks`: how many there are that mean nothing; None: one for each sequence."""
     rotated = size if rotated is None else rotated
     qkv = sixteenths(batch, tokens, (heads + 2 * key_heads) * size)
     cache = sixteenths(batch, 2, key_heads, capacity, size)
@@ -61,7 +61,7 @@ def attention(name, batch, tokens, heads, key_heads, size, capacity, starts, len
         words = numpy.zeros((batch, tokens, 1), "int64")
         for s in range(tokens):
             words[:, :, 0] |= bits[:, :, s] << s
-        inputs["attention_mask"] = words.astype("int32") if tree else numpy.zeros((batch, 1, 1), "int32")
+        inputs["attention_mask"] = words.astype("int32") if tree else numpy.zeros((masks or batch, 1, 1), "int32")
         inputs["attention_pos_id"] = places.astype("int32") if tree else numpy.zeros((batch, 1), "int32")
     case("AttentionPlugin", name, {"num_q_heads": heads, "num_kv_heads": key_heads, "head_size": size,
                                    "enable_tree_attention": int(tree or plain_tree)}, inputs,
@@ -100,4 +100,6 @@ product("two rows", (1, 2), 8, 128, 128)
 product("groups of 64", (3,), 12, 192, 64)
 product("more outputs than are unpacked at a time", (1,), 516, 64, 64)
 product("no rows", (0, 2), 4, 64, 64)
+attention("one token of a prompt where trees are possible", 2, 1, 2, 1, 4, 8, None, [1, 1], plain_tree=True)
+attention("one more token beside a mask of another batch", 3, 1, 2, 1, 4, 7, [4, 2, 6], [5, 3, 7], plain_tree=True, masks=1)
 write(__file__)
