@@ -92,7 +92,7 @@ class WeighV2 final : public IPluginV2DynamicExt {
   }
   bool supportsFormatCombination(int32_t position, const PluginTensorDesc* all, int32_t,
                                  int32_t) noexcept override {
-    return is_wanted(position, all[position]);
+    return is_wanted(position, all[position]) && is_wanted(0, all[0]);
   }
   void configurePlugin(const DynamicPluginTensorDesc* in, int32_t,
                        const DynamicPluginTensorDesc* out, int32_t) noexcept override {
@@ -140,7 +140,7 @@ class WeighV3 final : public IPluginV3,
   }
   bool supportsFormatCombination(int32_t position, const DynamicPluginTensorDesc* all, int32_t,
                                  int32_t) noexcept override {
-    return is_wanted(position, all[position].desc);
+    return is_wanted(position, all[position].desc) && is_wanted(0, all[0].desc);
   }
   int32_t onShapeChange(const PluginTensorDesc* in, int32_t, const PluginTensorDesc* out,
                         int32_t) noexcept override {
@@ -372,6 +372,10 @@ TEST_P(PluginFormats, ThoseThatThereAreNotAreRefusedByName) {
               AllOf(HasSubstr("plugin \"Weigh\" version"),
                     HasSubstr("wants output 0 of float32 in the format kDLA_HWC4: kDLA_HWC4 is a "
                               "format of DLA, which is no target")));
+  Session vectors;
+  wish = {TensorFormat::kCHW4, TensorFormat::kDLA_HWC4};
+  EXPECT_THAT(refusal(vectors, weigh(vectors, vectors.input("x", {1, 4, 2, 2}))),
+              HasSubstr("wants output 0 of float32 in the format kDLA_HWC4"));
   Session flat;
   wish = {TensorFormat::kHWC8, TensorFormat::kHWC8};
   EXPECT_THAT(refusal(flat, weigh(flat, flat.input("x", {8, 2}))),

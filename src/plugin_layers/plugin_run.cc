@@ -9,7 +9,7 @@
 
 #include "base/cuda_stream.h"
 #include "base/error.h"
-#include "base/tensor_format.h"
+#include "plugin_layers/format_search.h"
 #include "registry/plugin_host.h"
 
 // Weak: programs without a CUDA runtime, such as tests, have no launches to look after.
@@ -27,8 +27,6 @@ using nvinfer1::IPluginV3;
 using nvinfer1::IPluginV3OneBuild;
 using nvinfer1::IPluginV3OneRuntime;
 using nvinfer1::TensorFormat;
-
-using Descs = std::vector<PluginTensorDesc>;
 
 // What plugins that allocate "device" memory through TensorRT get.
 class HostAllocator final : public nvinfer1::IGpuAllocator {
@@ -72,12 +70,6 @@ class ResourceContext final : public nvinfer1::IPluginResourceContext {
  private:
   PluginMemory place_;
 };
-
-Descs descs_of(std::span<const PluginTensor> tensors) {
-  Descs list;
-  for (const PluginTensor& t : tensors) list.push_back(t.desc);
-  return list;
-}
 
 template <class Call>
 void check_call(const PluginLayer& layer, const char* name, const Call& call) {
@@ -145,7 +137,7 @@ class Runner : public PluginRun {
   }
 
   std::string label_;
-  Descs inputs_, outputs_;
+  std::vector<PluginTensorDesc> inputs_, outputs_;
   PluginMemory place_;
   size_t workspace_ = 0;
 
@@ -239,106 +231,6 @@ std::vector<int32_t> tactics_of(const PluginLayer& layer, IPluginV3OneBuild& bui
             layer.label(), tactic);
   return tactics;
 }
-
-// The formats in which a plugin takes tensors of given types. It is asked as TensorRT does: for
-// each tensor in turn, with those before it settled.
-class FormatSearch {
- public:
-  FormatSearch(const PluginLayer& layer, std::span<const PluginTensor> inputs,
-               std::span<const PluginTensor> outputs)
-      : layer_(layer),
-        inputs_(static_cast<int32_t>(inputs.size())),
-        all_(inputs.begin(), inputs.end()),
-        v2_(dynamic_cast<const PluginV2Layer*>(&layer)),
-        v3_(v2_ != nullptr ? nullptr : dynamic_cast<const PluginV3Layer&>(layer).build()),
-        has_batch_(v2_ != nullptr && v2_->instance().max_batch > 0) {
-    all_.insert(all_.end(), outputs.begin(), outputs.end());
-    for (PluginTensor& t : all_) t.desc.format = TensorFormat::kLINEAR;
-  }
-
-  bool find() { return settle(0); }
-
-  // What find() has found.
-  std::vector<TensorFormat> formats() const {
-    std::vector<TensorFormat> list;
-    for (const PluginTensor& t : all_) list.push_back(t.desc.format);
-    return list;
-  }
-
-  // Why find() has found nothing, by the first tensor for which no format is left.
-  [[noreturn]] void refuse() {
-    const auto position = static_cast<size_t>(furthest_);
-    const PluginTensorDesc& desc = all_[position].desc;
-    const bool is_input = furthest_ < inputs_;
-    const std::string tensor = fmt::format("{} {}", is_input ? "input" : "output",
-                                           is_input ? furthest_ : furthest_ - inputs_);
-    std::string others;
-    for (const TensorFormat format : tensor_formats()) {
-      const std::string reason = refusal(position, format);
-      if (!reason.empty() && takes(furthest_, format))
-        fail(ErrorCode::kUNSUPPORTED_STATE, "{} wants {} of {} in the format {}: {}",
-             layer_.label(), tensor, name_of(desc.type), name_of(format), reason);
-      if (reason.empty() && format != TensorFormat::kLINEAR)
-        others += fmt::format("{}{}", others.empty() ? "" : ", ", name_of(format));
-    }
-    if (!others.empty()) others = fmt::format(", and the formats {}", others);
-    fail(ErrorCode::kINVALID_ARGUMENT,
-         "{} refuses linear {} for {}{} (inputs: {}; outputs: {}): give it a type that it "
-         "supports, with a cast in the network",
-         layer_.label(), name_of(desc.type), tensor, others, types(0, inputs_),
-         types(inputs_, count()));
-  }
-
- private:
-  // A plugin that takes much before it refuses could be asked for years.
-  static constexpr int kMaxQuestions = 100000;
-
-  int32_t count() const { return static_cast<int32_t>(all_.size()); }
-
-  bool settle(int32_t position) {
-    if (position == count()) return true;
-    for (const TensorFormat format : tensor_formats()) {
-      if (!refusal(static_cast<size_t>(position), format).empty()) continue;
-      if (takes(position, format) && settle(position + 1)) return true;
-    }
-    all_[static_cast<size_t>(position)].desc.format = TensorFormat::kLINEAR;
-    furthest_ = std::max(furthest_, position);
-    return false;
-  }
-
-  std::string refusal(size_t position, TensorFormat format) const {
-    const PluginTensorDesc& desc = all_[position].desc;
-    return refusal_of(format, desc.type, desc.dims.nbDims, has_batch_);
-  }
-
-  bool takes(int32_t position, TensorFormat format) {
-    require(++questions_ <= kMaxQuestions,
-            "{} was asked for {} combinations of formats and types, and takes none: let "
-            "supportsFormatCombination() refuse a tensor before it is asked for the next",
-            layer_.label(), kMaxQuestions);
-    all_[static_cast<size_t>(position)].desc.format = format;
-    if (v2_ != nullptr) return v2_->instance().supports(position, descs_of(all_), inputs_);
-    return v3_ == nullptr
-           || v3_->supportsFormatCombination(position, all_.data(), inputs_, count() - inputs_);
-  }
-
-  std::string types(int32_t first, int32_t end) const {
-    std::string text;
-    for (int32_t i = first; i < end; ++i)
-      text +=
-          (i > first ? ", " : "") + std::string(name_of(all_[static_cast<size_t>(i)].desc.type));
-    return text.empty() ? "none" : text;
-  }
-
-  const PluginLayer& layer_;
-  int32_t inputs_;
-  std::vector<PluginTensor> all_;
-  const PluginV2Layer* v2_;
-  IPluginV3OneBuild* v3_;
-  bool has_batch_;
-  int32_t furthest_ = 0;
-  int questions_ = 0;
-};
 
 }  // namespace
 

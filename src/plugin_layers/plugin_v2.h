@@ -16,6 +16,12 @@ namespace tenon {
 /// A tensor as plugins see it before they run. `desc.dims` has -1, and `max` the bound, where only
 /// running the plugin tells an extent.
 using PluginTensor = nvinfer1::DynamicPluginTensorDesc;
+/// The tensors as plugins see them when they run.
+inline std::vector<nvinfer1::PluginTensorDesc> descs_of(std::span<const PluginTensor> tensors) {
+  std::vector<nvinfer1::PluginTensorDesc> list;
+  for (const PluginTensor& t : tensors) list.push_back(t.desc);
+  return list;
+}
 
 /// One plugin object. The engine's copy is shared by the copies of a layer; each context runs a
 /// clone of it. Calls come in TensorRT's order: supports() and configure() while building,
