@@ -188,5 +188,11 @@ TEST(RotatedBoxTest, StrangeNumbersOverlapNothing) {
   }
 }
 
+TEST(NmsTest, CandidatesHaveNumbersOf32Bits) {
+  EXPECT_NO_THROW(KeptLists({1, 65535, 65537}, {}));
+  EXPECT_THROW(KeptLists({1, 65536, 65536}, {}), std::invalid_argument);
+  EXPECT_THROW(KeptLists({0, INT64_MAX, INT32_MAX}, {}), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace tenon::kernels

@@ -28,10 +28,10 @@
 ///   Without it every output has the shape of input 0.
 /// - `void shapes(const ShapeQuery& query, std::span<Extents> out) const` instead: for shapes that
 ///   depend on the values of shape inputs, or on what running finds. Only as IPluginV3.
-/// - `void check(std::span<const Shape> in) const`: preconditions; throws std::invalid_argument.
-/// - `void prepare()`: called when the attributes are set; throws std::invalid_argument when they
-/// do
-///   not go together, and may set members that follow from them.
+/// - `void check(std::span<const Shape> in) const`: preconditions; throws std::invalid_argument, as
+///   what tenon/plugin/require.h has does.
+/// - `void prepare()`: called when the attributes are set; throws std::invalid_argument for those
+///   that do not fit, and may set members that follow from them.
 /// - `size_t workspace(std::span<const Shape> in, std::span<const Shape> out) const`: bytes wanted
 ///   at Device::workspace. The CPU's compilation is asked for both targets.
 /// - `int output_count() const`: how many outputs there are, where some are optional or repeated.
@@ -48,5 +48,6 @@
 #include "tenon/plugin/exports.h"
 #endif
 #include "tenon/plugin/register.h"
+#include "tenon/plugin/require.h"
 #include "tenon/plugin/shapes.h"
 #include "tenon/plugin/spec.h"

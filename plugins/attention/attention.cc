@@ -1,12 +1,10 @@
 // ScaledDotProductAttentionTRT 1 (MMDeploy): attention and its weights.
 #include <tenon/kernels/attention.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 

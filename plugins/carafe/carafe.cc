@@ -1,12 +1,10 @@
 // CARAFE ("Content-Aware ReAssembly of FEatures", Wang et al. 2019): amirstan's
 // CarafeFeatureReassemblePluginDynamic, MMCV's MMCVCARAFE and MMCVCARAFENaive 1.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 
@@ -53,10 +51,8 @@ struct Carafe {
                                   + std::to_string(scale));
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4 || in[1].size() != 4)
-      throw std::invalid_argument("features and masks must have 4 dimensions, found "
-                                  + std::to_string(in[0].size()) + " and "
-                                  + std::to_string(in[1].size()));
+    require_axes("features", in[0], "N, C, H, W");
+    require_axes("masks", in[1], "N, groups * kernel^2, H * scale, W * scale");
     const auto factor = static_cast<int64_t>(scale);
     out[0] = {in[0][0], in[0][1], in[0][2] * factor, in[0][3] * factor};
   }
@@ -65,14 +61,9 @@ struct Carafe {
     if (in[0][1] % groups != 0)
       throw std::invalid_argument(std::to_string(groups) + " groups do not divide "
                                   + std::to_string(in[0][1]) + " channels");
-    const int64_t expected[] = {in[0][0], int64_t{groups} * kernel * kernel, in[0][2] * factor,
-                                in[0][3] * factor};
-    if (!std::equal(expected, expected + 4, in[1].d)) {
-      Shape wanted;
-      wanted.nbDims = 4;
-      std::copy(expected, expected + 4, wanted.d);
-      throw std::invalid_argument("masks must be " + text_of(wanted) + ", found " + text_of(in[1]));
-    }
+    require_shape(
+        "masks", in[1],
+        {in[0][0], int64_t{groups} * kernel * kernel, in[0][2] * factor, in[0][3] * factor});
   }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> masks, Tensor<E> y) const {

@@ -44,9 +44,7 @@ struct CoordConv {
       .differs = "A single row or column is at -1."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4)
-      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("x", in[0], "N, C, H, W");
     out[0] = in[0];
     out[0][1] = in[0][1] + kCoordinates;
   }

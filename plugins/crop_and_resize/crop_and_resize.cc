@@ -3,14 +3,12 @@
 // MultilevelCropAndResize_TRT 1 (Mask R-CNN), all of TensorRT. The result is (N, boxes, C, height,
 // width).
 #include <tenon/kernels/roi_region.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
 using kernels::FeatureMap;
-using kernels::text_of;
 
 namespace {
 
@@ -60,7 +58,9 @@ TENON_HD float crop_sample(const E* plane, int64_t height, int64_t width, float 
     x = fminf(fmaxf(x, 0.f), right);
   }
   if (!(y >= 0 && y <= bottom && x >= 0 && x <= right)) return 0;
-  const auto row = static_cast<int64_t>(y), column = static_cast<int64_t>(x);
+  // Of large maps the last row and column are not exact as floats.
+  const int64_t row = std::min(static_cast<int64_t>(y), height - 1);
+  const int64_t column = std::min(static_cast<int64_t>(x), width - 1);
   const int64_t below = row + (row + 1 < height), beside = column + (column + 1 < width);
   const float down = y - static_cast<float>(row), across = x - static_cast<float>(column);
   const auto read = [&](int64_t r, int64_t c) { return static_cast<float>(plane[r * width + c]); };
@@ -128,12 +128,6 @@ void crop_all(const Device& device, const Crops& crops, const CropMaps<E>& maps,
                                             y.shape[2], y.shape[3], y.shape[4]});
 }
 
-void require_positive(const char* name, int64_t value) {
-  if (value < 1)
-    throw std::invalid_argument(std::string(name) + " must be at least 1, found "
-                                + std::to_string(value));
-}
-
 // Corners of the result are corners of the box, which has y1, x1, y2, x2 as parts of the map.
 struct TensorFlowCrops {
   int64_t height, width;
@@ -168,8 +162,8 @@ struct CropAndResize {
       .differs = "float16 and bfloat16. A last axis of 1 may be missing."};
 
   void prepare() const {
-    require_positive("crop_width", crop_width);
-    require_positive("crop_height", crop_height);
+    require_at_least("crop_width", crop_width, 1);
+    require_at_least("crop_height", crop_height, 1);
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     out[0] = crop_extents(in[1], in[0], crop_height, crop_width);
@@ -276,12 +270,10 @@ struct PyramidRoiAlign {
           "Shapes are dynamic. A pooled_size of 1 works with corners. float16 and bfloat16."};
 
   void prepare() const {
-    require_positive("fpn_scale", fpn_scale);
-    require_positive("pooled_size", pooled_size);
-    if (image_size.size() != 2)
-      throw std::invalid_argument("image_size must have 2 elements, found "
-                                  + std::to_string(image_size.size()));
-    for (const int32_t extent : image_size) require_positive("image_size", extent);
+    require_at_least("fpn_scale", fpn_scale, 1);
+    require_at_least("pooled_size", pooled_size, 1);
+    require_elements("image_size", image_size.size(), 2);
+    for (const int32_t extent : image_size) require_at_least("image_size", extent, 1);
     if (sampling_ratio < 0 || sampling_ratio > 1024)
       throw std::invalid_argument("sampling_ratio must be 0 to 1024, found "
                                   + std::to_string(sampling_ratio));
@@ -369,10 +361,9 @@ struct MultilevelCropAndResize {
       .differs = "Boxes that are not within the image are written. Shapes are dynamic. bfloat16."};
 
   void prepare() const {
-    require_positive("pooled_size", pooled_size);
-    if (image_size.size() != 3)
-      throw std::invalid_argument("image_size must have 3 elements, found "
-                                  + std::to_string(image_size.size()));
+    require_at_least("pooled_size", pooled_size, 1);
+    require_elements("image_size", image_size.size(), 3);
+    for (const int32_t extent : image_size) require_at_least("image_size", extent, 1);
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     if (in.size() != 1 + kLevels)

@@ -1,5 +1,4 @@
 // DebugPlugin, DebugDynamicPlugin 1 (LitLeo): give x as it is, and print what it holds.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 #include <cstdio>
@@ -9,7 +8,6 @@
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 

@@ -3,7 +3,6 @@
 // MultiScaleDeformableAttnTRT and its second name (BEVFormer_tensorrt) from what the query says.
 #include <tenon/kernels/deformable_attention.h>
 #include <tenon/kernels/float_copies.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -106,14 +105,15 @@ TENON_PLUGIN(DeformableAttentionTrtV1);
 
 namespace {
 
-// Where levels begin.
+// Where levels begin. Those that are too large are found later, so that sums wrap around here.
 struct LevelStarts {
   const int32_t* shapes;
   int32_t* starts;
   TENON_HD void operator()(int64_t level) const {
-    int32_t sum = 0;
-    for (int64_t l = 0; l < level; ++l) sum += shapes[l * 2] * shapes[l * 2 + 1];
-    starts[level] = sum;
+    uint32_t sum = 0;
+    for (int64_t l = 0; l < 2 * level; l += 2)
+      sum += static_cast<uint32_t>(shapes[l]) * static_cast<uint32_t>(shapes[l + 1]);
+    starts[level] = static_cast<int32_t>(sum);
   }
 };
 
@@ -160,13 +160,10 @@ struct QueryDeformableAttention {
       .protocol = Protocol::kV2,
       .text =
           "mmcv's multi_scale_deformable_attn with what leads to its inputs: value (N, elements, "
-          "heads, "
-          "C), reference_points (N, queries, ..., groups * 2) as x, y from 0 to 1, "
-          "sampling_offsets (N, "
-          "queries, heads, levels * points * 2) in elements of their level, and attention_weights "
-          "(N, "
-          "queries, heads, levels * points) before their softmax. The result is (N, queries, "
-          "heads, C).",
+          "heads, C), reference_points (N, queries, ..., groups * 2) as x, y from 0 to 1, "
+          "sampling_offsets (N, queries, heads, levels * points * 2) in elements of their level, "
+          "and attention_weights (N, queries, heads, levels * points) before their softmax. The "
+          "result is (N, queries, heads, C).",
       .differs = "Places, weights and sums are float also in float16. bfloat16; no int8."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {

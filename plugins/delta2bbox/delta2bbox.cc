@@ -1,12 +1,10 @@
 // Delta2BBoxPluginDynamic 1 (amirstan): mmdet's delta2bbox, with rows for later plugins that want
 // many.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 
@@ -89,19 +87,13 @@ struct Delta2BBox {
           "image of a batch is padded. float16 and bfloat16."};
 
   void prepare() const {
-    if (means.size() != 4 || deviations.size() != 4)
-      throw std::invalid_argument("target_means and target_stds must have 4 elements, found "
-                                  + std::to_string(means.size()) + " and "
-                                  + std::to_string(deviations.size()));
-    if (min_rows < 0)
-      throw std::invalid_argument("min_num_bbox must be 0 or more, found "
-                                  + std::to_string(min_rows));
+    require_elements("target_means", means.size(), 4);
+    require_elements("target_stds", deviations.size(), 4);
+    require_at_least("min_num_bbox", min_rows, 0);
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 3 || in[1].size() != 3)
-      throw std::invalid_argument("scores and deltas must have 3 dimensions, found "
-                                  + std::to_string(in[0].size()) + " and "
-                                  + std::to_string(in[1].size()));
+    require_axes("scores", in[0], "N, B, C");
+    require_axes("deltas", in[1], "N, B, K * 4");
     const Extent rows = max(in[0][1], Extent(min_rows));
     out[0] = {in[0][0], rows, in[0][2]};
     out[1] = {in[0][0], rows, in[1][2]};

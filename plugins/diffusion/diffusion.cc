@@ -1,11 +1,9 @@
 // Layers that TensorRT 8.5 has for Stable Diffusion: SplitGeLU and SeqLen2Spatial 1.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 
@@ -76,10 +74,8 @@ struct SeqLen2Spatial {
       .differs = "Any C. The image has its channels first in memory. bfloat16."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 3 || in[3].size() != 4)
-      throw std::invalid_argument("x must have 3 dimensions and the last input 4, found "
-                                  + std::to_string(in[0].size()) + " and "
-                                  + std::to_string(in[3].size()));
+    require_axes("x", in[0], "B, H * W, C");
+    require_axes("size", in[3], "B, C, H, W");
     out[0] = in[3];
   }
   void check(std::span<const Shape> in) const {

@@ -25,8 +25,8 @@ struct DynamicTrtResize {
                                  "meaning."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4 || in[1].size() != 4)
-      throw std::invalid_argument("x and size_tensor must have 4 dimensions (N, C, H, W)");
+    require_axes("x", in[0], "N, C, H, W");
+    require_axes("size_tensor", in[1], "N, C, H, W");
     out[0] = {in[0][0], in[0][1], in[1][2], in[1][3]};
   }
   void check(std::span<const Shape> in) const { require_resizable(in[0][2], in[0][3]); }

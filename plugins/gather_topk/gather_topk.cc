@@ -1,5 +1,4 @@
 // GatherTopk 1: of each row of blocks, those that indices name.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -49,9 +48,8 @@ struct GatherTopk {
   void check(std::span<const Shape> in) const {
     for (int k = 0; k + 1 < in[1].rank(); ++k)
       if (in[0][k] != in[1][k])
-        throw std::invalid_argument("data " + kernels::text_of(in[0]) + " and indices "
-                                    + kernels::text_of(in[1]) + " differ along axis "
-                                    + std::to_string(k));
+        throw std::invalid_argument("data " + text_of(in[0]) + " and indices " + text_of(in[1])
+                                    + " differ along axis " + std::to_string(k));
   }
   template <class E, class I>
   void run(const Device& device, Tensor<const E> data, Tensor<const I> indices,

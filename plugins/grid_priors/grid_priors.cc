@@ -41,10 +41,7 @@ struct GridPriors {
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     out[0] = {in[1].at(0) * in[2].at(0) * in[0].at(0), 4};
   }
-  void check(std::span<const Shape> in) const {
-    if (in[0].rank() != 2 || in[0][1] != 4)
-      throw std::invalid_argument("base_anchors must have shape (A, 4)");
-  }
+  void check(std::span<const Shape> in) const { require_shape("base_anchors", in[0], "A, 4"); }
   template <class E>
   void run(const Device& device, Tensor<const E> anchors, Tensor<const void>,
            Tensor<const void> columns, Tensor<E> out) const {
@@ -74,17 +71,11 @@ struct GridAnchors {
       .differs = "float16."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4 || in[1].size() != 2)
-      throw std::invalid_argument(
-          "expected a feature map of 4 dimensions and base_anchors of 2, found "
-          + std::to_string(in[0].size()) + " and " + std::to_string(in[1].size()));
+    require_axes("feature", in[0], "N, C, H, W");
+    require_axes("base_anchors", in[1], "A, 4");
     out[0] = {in[0][2] * in[0][3] * in[1][0], 4};
   }
-  void check(std::span<const Shape> in) const {
-    if (in[1][1] != 4)
-      throw std::invalid_argument("base_anchors must have shape (A, 4), found (A, "
-                                  + std::to_string(in[1][1]) + ")");
-  }
+  void check(std::span<const Shape> in) const { require_shape("base_anchors", in[1], "A, 4"); }
   template <class E>
   void run(const Device& device, Tensor<const void> feature, Tensor<const E> anchors,
            Tensor<E> out) const {

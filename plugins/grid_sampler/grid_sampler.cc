@@ -182,8 +182,7 @@ constexpr Spec planar_spec(const char* name) {
           .protocol = Protocol::kV2,
           .text =
               "torch.nn.functional.grid_sample with a grid (N, 2 or 3, ...) whose coordinates are "
-              "planes, "
-              "and go from -10 to 10.",
+              "planes, and go from -10 to 10.",
           .differs = "Places are worked out in float also in float16. bfloat16; no int8."};
 }
 

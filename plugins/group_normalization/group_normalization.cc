@@ -27,9 +27,8 @@ struct GroupNormalization {
                                   + std::to_string(in[0].rank()));
     const int64_t channels = in[0][1];
     if (num_groups < 1 || channels % num_groups != 0)
-      throw std::invalid_argument("x has " + std::to_string(channels)
-                                  + " channels, which num_groups = " + std::to_string(num_groups)
-                                  + " does not divide");
+      throw std::invalid_argument("x has " + std::to_string(channels) + " channels, which "
+                                  + std::to_string(num_groups) + " groups do not divide");
     if (in[1].volume() != channels || in[2].volume() != channels)
       throw std::invalid_argument("x has " + std::to_string(channels)
                                   + " channels; scale and bias must have as many elements, found "
@@ -39,9 +38,16 @@ struct GroupNormalization {
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> scale, Tensor<const E> bias,
            Tensor<E> y) const {
+    normalize_groups(device, x, scale.data, bias.data, y);
+  }
+
+ protected:
+  template <class E, class P>
+  void normalize_groups(const Device& device, const Tensor<const E>& x, const P* scale,
+                        const P* bias, const Tensor<E>& y) const {
     int64_t inner = 1;
     for (int axis = 2; axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
-    kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, scale.data, bias.data,
+    kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, scale, bias,
                        {x.shape[0] * num_groups, x.shape[1] / num_groups, inner, num_groups},
                        {.epsilon = eps});
   }
@@ -93,11 +99,7 @@ struct GroupNorm : GroupNormalization {
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const float> gamma,
            Tensor<const float> beta, Tensor<E> y) const {
-    int64_t inner = 1;
-    for (int axis = 2; axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
-    kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, gamma.data, beta.data,
-                       {x.shape[0] * num_groups, x.shape[1] / num_groups, inner, num_groups},
-                       {.epsilon = eps});
+    normalize_groups(device, x, gamma.data, beta.data, y);
     if (has_swish) device.parallel_for(y.shape.volume(), Swish<E>{y.data});
   }
 };

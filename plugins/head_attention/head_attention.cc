@@ -1,7 +1,7 @@
 // Attention of several heads whose weights no one asks for: CustomQKVToContextPluginDynamic 1 to 6,
 // fMHA_V2 and fMHCA 1 (TensorRT), QKVTRT and QKVTRT2 1 (BEVFormer_tensorrt).
+#include <tenon/kernels/fill.h>
 #include <tenon/kernels/head_attention.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -40,15 +40,10 @@ struct PackedAttention {
       .differs = "Any D and S, on any GPU. Sums are float. float32 and bfloat16."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 5)
-      throw std::invalid_argument("qkv must have 5 dimensions (B, S, heads, 3, D), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("qkv", in[0], "B, S, heads, 3, D");
     out[0] = {in[0][0], in[0][1], in[0][2], in[0][4]};
   }
-  void check(std::span<const Shape> in) const {
-    if (in[0][3] != 3)
-      throw std::invalid_argument("qkv must be (B, S, heads, 3, D), found " + text_of(in[0]));
-  }
+  void check(std::span<const Shape> in) const { require_shape("qkv", in[0], "B, S, heads, 3, D"); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
     return HeadMemory::bytes(of(in[0]));
   }
@@ -235,13 +230,13 @@ struct QkvToContextV1 : QkvToContext {
           "with each head's q, k and v side by side, and the result (S, B, E, 1, 1). The mask (B, "
           "1) has the number of tokens of each sequence. With var_seqlen, qkv is (tokens, 3 * E, "
           "1, 1), cu_seqlens (B + 1) has where sequences begin and end, and the extent of "
-          "max_seqlen is that of the longest.",
+          "max_seqlen is that of the longest; tokens of no sequence are 0.",
       .differs =
           "Any lengths and head sizes, on any GPU, in float32 and bfloat16, too; var_seqlen as "
           "well. The mask is not packed for certain kernels: it is (B, 1) or (B). No int8."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    require_rank(in[0].size());
+    require_axes("qkv", in[0], has_lengths ? "tokens, 3 * E, 1, 1" : "S, B, 3 * E, 1, 1");
     out[0] = in[0];
     out[0][has_lengths ? 1 : 2] = hidden_size;
   }
@@ -275,6 +270,7 @@ struct QkvToContextV1 : QkvToContext {
     const int64_t size = hidden_size;
     if (has_lengths) {
       const int64_t tokens = qkv.shape[0];
+      fill(device, y.data, y.shape.volume(), static_cast<E>(0.f));
       require_starts(starts, tokens, longest.shape.volume());
       attend<E>(device, extents(starts.shape[0] - 1, longest.shape.volume()), qkv.data, y.data,
                 {0, 3 * size, 0, 1, starts.data, tokens}, {0, size, 0, 1, starts.data, tokens}, 1,
@@ -285,14 +281,6 @@ struct QkvToContextV1 : QkvToContext {
                 {3 * size, batches * 3 * size, 0}, {size, batches * size, 0}, 1,
                 {mask.data, nullptr});
     }
-  }
-
- private:
-  void require_rank(size_t found) const {
-    const size_t expected = has_lengths ? 4 : 5;
-    if (found != expected)
-      throw std::invalid_argument("qkv must have " + std::to_string(expected)
-                                  + " dimensions, found " + std::to_string(found));
   }
 };
 TENON_PLUGIN(QkvToContextV1);
@@ -347,16 +335,12 @@ struct InterleavedQkvToContext : QkvToContext {
                                   + std::to_string(in_scale) + " and " + std::to_string(out_scale));
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4)
-      throw std::invalid_argument("qkv must have 4 dimensions (1, 3 * E, tokens, 1), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("qkv", in[0], "1, 3 * E, tokens, 1");
     out[0] = in[0];
     out[0][1] = hidden_size;
   }
   void check(std::span<const Shape> in) const {
-    if (in[0][0] != 1 || in[0][1] != 3 * int64_t{hidden_size} || in[0][3] != 1)
-      throw std::invalid_argument("qkv must be (1, " + std::to_string(3 * int64_t{hidden_size})
-                                  + ", tokens, 1), found " + text_of(in[0]));
+    require_shape("qkv", in[0], "1, " + std::to_string(3 * int64_t{hidden_size}) + ", tokens, 1");
     if (in[1].rank() != 1 || in[1][0] < 1)
       throw std::invalid_argument("cu_seqlens must be (B + 1), found " + text_of(in[1]));
   }
@@ -367,6 +351,7 @@ struct InterleavedQkvToContext : QkvToContext {
   void run(const Device& device, Tensor<const E> qkv, Tensor<const int32_t> starts,
            Tensor<const int32_t> longest, Tensor<E> y) const {
     const int64_t tokens = qkv.shape[2];
+    fill(device, y.data, y.shape.volume(), static_cast<E>(0.f));
     require_starts(starts, tokens, longest.shape.volume());
     const HeadLayout layout{0, 1, 0, tokens, starts.data, tokens};
     const bool is_scaled = std::is_same_v<E, int8_t> && is_explicit;

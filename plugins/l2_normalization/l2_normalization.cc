@@ -1,5 +1,4 @@
 // Normalize_TRT 1: rows brought to length 1, as SSD and ParseNet have it.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -74,14 +73,8 @@ struct L2Normalization {
       .differs = "Images do not mix, and eps is added in both cases. float16 and bfloat16."};
 
   void check(std::span<const Shape> in) const {
-    if (in[0].rank() != 4)
-      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
-                                  + kernels::text_of(in[0]));
-    const auto found = static_cast<int64_t>(weights.size());
-    const int64_t expected = channel_shared ? 1 : in[0][1];
-    if (found != expected)
-      throw std::invalid_argument("expected " + std::to_string(expected) + " weights, found "
-                                  + std::to_string(found));
+    require_shape("x", in[0], "N, C, H, W");
+    require_elements("weights", weights.size(), channel_shared ? 1 : static_cast<size_t>(in[0][1]));
   }
   size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
     return weights.size() * sizeof(float);

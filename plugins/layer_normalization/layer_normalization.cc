@@ -6,13 +6,11 @@
 // - SkipLayerNormV1 1 (LitLeo): x, skip, gamma, beta; normalises x + skip.
 // - SkipLayerNormV2 1 (LitLeo): the same, and x + skip is the second output.
 #include <tenon/kernels/normalization.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 

@@ -2,7 +2,6 @@
 // as cameras and decoders give them.
 #include <tenon/kernels/fitting.h>
 #include <tenon/kernels/image_tiles.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 #include <vector>

@@ -1,7 +1,6 @@
 // Boxes around the points of a grid with their variances, as SSD has them: PriorBox_TRT,
 // GridAnchor_TRT and GridAnchorRect_TRT 1. The result is (N, 2, points * boxes * 4, 1): corners as
 // parts of the image, then as many variances.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 #include <array>
@@ -27,9 +26,7 @@ struct Priors {
     height[count++] = box_height;
   }
   void set_variance(const std::vector<float>& list) {
-    if (list.size() != 4)
-      throw std::invalid_argument("variance must have 4 elements, found "
-                                  + std::to_string(list.size()));
+    require_elements("variance", list.size(), 4);
     std::copy(list.begin(), list.end(), variance);
   }
 };
@@ -99,11 +96,14 @@ struct PriorBox {
     priors(1, 1);
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4 || in[1].size() != 4)
-      throw std::invalid_argument("feature and image must have 4 dimensions, found "
-                                  + std::to_string(in[0].size()) + " and "
-                                  + std::to_string(in[1].size()));
+    require_axes("feature", in[0], "N, C, H, W");
+    require_axes("image", in[1], "N, C, height, width");
     out[0] = {in[0][0], 2, in[0][2] * in[0][3] * priors(1, 1).count * 4, 1};
+  }
+  void check(std::span<const Shape> in) const {
+    if ((image_height < 1 && in[1][2] < 1) || (image_width < 1 && in[1][3] < 1))
+      throw std::invalid_argument("the image must have pixels, or imgH and imgW, found "
+                                  + text_of(in[1]));
   }
   template <class E>
   void run(const Device& device, Tensor<const E> feature, Tensor<const void> image,

@@ -1,12 +1,10 @@
 // Elements that only move: FlattenConcat_TRT, BatchTilePlugin_TRT, SpecialSlice_TRT 1, and
 // Reorg_TRT 1 and 2, all of TensorRT.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
-using kernels::text_of;
 
 namespace {
 
@@ -21,12 +19,6 @@ template <class E> struct MoveRows {
     to[row * to_step + at] = from[row * from_step + at];
   }
 };
-
-void require_axes(const char* name, size_t found, size_t expected, const char* what) {
-  if (found != expected)
-    throw std::invalid_argument(std::string(name) + " must have " + std::to_string(expected)
-                                + " dimensions " + what + ", found " + std::to_string(found));
-}
 
 using Movable = Types<float, Half, BFloat16, int32_t, int8_t>;
 
@@ -60,7 +52,7 @@ struct FlattenConcat {
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     Extent total = 0;
     for (const Extents& x : in) {
-      require_axes("x", x.size(), 4, "(N, C, H, W)");
+      require_axes("x", x, "N, C, H, W");
       total = total + x[1] * x[2] * x[3];
     }
     out[0] = {in[0][0], 1, 1, 1};
@@ -126,13 +118,10 @@ struct SpecialSlice {
   static constexpr int64_t kNumbers = 6, kTaken = 4;
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    require_axes("detections", in[0].size(), 3, "(N, B, 6)");
+    require_axes("detections", in[0], "N, B, 6");
     out[0] = {in[0][0], in[0][1], kTaken};
   }
-  void check(std::span<const Shape> in) const {
-    if (in[0][2] != kNumbers)
-      throw std::invalid_argument("detections must be (N, B, 6), found " + text_of(in[0]));
-  }
+  void check(std::span<const Shape> in) const { require_shape("detections", in[0], "N, B, 6"); }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     device.parallel_for(y.shape.volume(), MoveRows<E>{x.data, y.data, kTaken, kNumbers, kTaken});
   }
@@ -173,12 +162,9 @@ struct Reorg {
           "Any type of elements. Channels that stride^2 does not divide are an error; there it "
           "reads outside."};
 
-  void prepare() const {
-    if (stride < 1)
-      throw std::invalid_argument("stride must be at least 1, found " + std::to_string(stride));
-  }
+  void prepare() const { require_at_least("stride", stride, 1); }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    require_axes("x", in[0].size(), 4, "(N, C, H, W)");
+    require_axes("x", in[0], "N, C, H, W");
     out[0] = {in[0][0], in[0][1] * stride * stride, in[0][2] / stride, in[0][3] / stride};
   }
   void check(std::span<const Shape> in) const {

@@ -1,5 +1,4 @@
 // Region_TRT 1: the last layer of YOLOv2, darknet's region.
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -55,17 +54,17 @@ struct Region {
           "Attributes are read one by one, and boxes may have other than 4 coordinates. float16 "
           "and bfloat16. There is no tree of classes."};
 
+  void prepare() const {
+    require_at_least("num", boxes, 1);
+    require_at_least("coords", coordinates, 2);
+    require_at_least("classes", classes, 1);
+  }
   void check(std::span<const Shape> in) const {
     const int64_t numbers = int64_t{coordinates} + 1 + classes;
-    if (boxes < 1 || coordinates < 2 || classes < 1)
-      throw std::invalid_argument(
-          "expected num and classes of at least 1 and coords of at least 2, found "
-          + std::to_string(boxes) + ", " + std::to_string(classes) + " and "
-          + std::to_string(coordinates));
     if (in[0].rank() != 4 || in[0][1] != boxes * numbers)
       throw std::invalid_argument("x must be (N, " + std::to_string(boxes * numbers)
                                   + ", H, W), that is num * (coords + 1 + classes) channels, found "
-                                  + kernels::text_of(in[0]));
+                                  + text_of(in[0]));
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const int64_t plane = x.shape[2] * x.shape[3];

@@ -3,21 +3,19 @@
 // Rows of rois are the number of an image, x1, y1, x2, y2.
 #include <tenon/kernels/roi_levels.h>
 #include <tenon/kernels/roi_region.h>
-#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
 using kernels::FeatureMap;
-using kernels::text_of;
 
 namespace {
 
 constexpr int64_t kRoiNumbers = 5;
 
 template <class E> struct PooledMaps {
-  FeatureMap<E> map[kernels::RoiLevels::kMax] = {};
+  FeatureMap<E> map[kernels::kMaxMaps] = {};
   int64_t channels;
 
   template <class List> static PooledMaps of(const List& maps, int count, int64_t channels) {
@@ -75,10 +73,8 @@ void pool_rois(const Device& device, const PooledMaps<E>& maps, const Pool& pool
 }
 
 Extents pooled_extents(const Extents& rois, const Extents& map, int64_t height, int64_t width) {
-  if (rois.size() != 2 || map.size() != 4)
-    throw std::invalid_argument("expected rois of 2 dimensions and a feature map of 4, found "
-                                + std::to_string(rois.size()) + " and "
-                                + std::to_string(map.size()));
+  require_axes("rois", rois, "count, 5");
+  require_axes("a feature map", map, "N, C, H, W");
   if (height < 1 || width < 1)
     throw std::invalid_argument("height and width of the result must be at least 1, found "
                                 + std::to_string(height) + " and " + std::to_string(width));
@@ -86,8 +82,7 @@ Extents pooled_extents(const Extents& rois, const Extents& map, int64_t height, 
 }
 
 void require_rois(const Shape& rois, const Shape& map) {
-  if (rois[1] != kRoiNumbers)
-    throw std::invalid_argument("rois must be (count, 5), found " + text_of(rois));
+  require_shape("rois", rois, "count, 5");
   if (map[2] < 1 || map[3] < 1)
     throw std::invalid_argument("a feature map has no elements: " + text_of(map));
 }
@@ -153,16 +148,14 @@ struct RoiPool {
           "versions add. float16 and bfloat16."};
 
   void prepare() const {
-    if (strides.empty() || strides.size() > kernels::RoiLevels::kMax)
+    if (strides.empty() || strides.size() > kernels::kMaxMaps)
       throw std::invalid_argument("featmap_strides must have 1 to 16 elements, found "
                                   + std::to_string(strides.size()));
     for (const float stride : strides)
       if (!(stride > 0))
         throw std::invalid_argument("featmap_strides must be positive, found "
                                     + std::to_string(stride));
-    if (finest_scale < 1)
-      throw std::invalid_argument("finest_scale must be at least 1, found "
-                                  + std::to_string(finest_scale));
+    require_at_least("finest_scale", finest_scale, 1);
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     if (in.size() != strides.size() + 1)
@@ -236,9 +229,7 @@ struct DeformableRoiPool {
   using T = Types<float, Half, BFloat16>;
 
   void prepare() const {
-    if (out_size.size() != 2)
-      throw std::invalid_argument("out_size must have 2 elements, found "
-                                  + std::to_string(out_size.size()));
+    require_elements("out_size", out_size.size(), 2);
     if (!(sampling_ratio >= 0 && sampling_ratio <= 1024))
       throw std::invalid_argument("sampling_ratio must be 0 to 1024, found "
                                   + std::to_string(sampling_ratio));
@@ -249,11 +240,7 @@ struct DeformableRoiPool {
   void check(std::span<const Shape> in) const {
     require_rois(in[1], in[0]);
     if (in.size() < 3) return;
-    const int64_t expected[] = {in[1][0], 2, out_size[0], out_size[1]};
-    if (in[2].rank() != 4 || !std::equal(expected, expected + 4, in[2].d))
-      throw std::invalid_argument("offset must be (" + std::to_string(expected[0]) + ", 2, "
-                                  + std::to_string(expected[2]) + ", " + std::to_string(expected[3])
-                                  + "), found " + text_of(in[2]));
+    require_shape("offset", in[2], {in[1][0], 2, out_size[0], out_size[1]});
   }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> rois, Tensor<const E> offset,

@@ -140,9 +140,7 @@ struct SsdDetectionOutput {
     std::sort(sorted.begin(), sorted.end());
     if (sorted != std::vector<int32_t>{0, 1, 2})
       throw std::invalid_argument("inputOrder must have 0, 1 and 2, each once");
-    if (classes < 1)
-      throw std::invalid_argument("numClasses must be at least 1, found "
-                                  + std::to_string(classes));
+    require_at_least("numClasses", classes, 1);
     const auto number = static_cast<int>(coding);
     if (number < 0 || number > 3)
       throw std::invalid_argument("codeType must be 0 to 3, found " + std::to_string(number));

@@ -38,9 +38,7 @@ struct TrtBicubicInterpolate {
                                   + std::to_string(scale_factor.size()));
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4)
-      throw std::invalid_argument("input must have 4 dimensions (N, C, H, W), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("input", in[0], "N, C, H, W");
     out[0] = in[0];
     for (size_t i = 0; i < 2; ++i) {
       const ScaleFactor f = ScaleFactor::of(scale_factor[i]);

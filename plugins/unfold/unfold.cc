@@ -10,7 +10,8 @@ namespace {
 struct UnfoldAxis {
   int64_t kernel = 1, dilation = 1, padding = 0, stride = 1;
 
-  Extent windows(const Extent& extent) const {
+  // Of an Extent, or a number. Less than 1 where none fits.
+  template <class N> N windows(const N& extent) const {
     return (extent + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
   }
 };
@@ -61,26 +62,21 @@ struct Unfold {
     axis(1);
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4)
-      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("x", in[0], "N, C, H, W");
     const UnfoldAxis rows = axis(0), columns = axis(1);
     out[0] = {in[0][0], in[0][1] * (rows.kernel * columns.kernel),
               max(rows.windows(in[0][2]), Extent(0)) * max(columns.windows(in[0][3]), Extent(0))};
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const UnfoldAxis rows = axis(0), columns = axis(1);
-    const int64_t across = windows(columns, x.shape[3]);
     if (y.shape.volume() == 0) return;
+    const int64_t across = columns.windows(x.shape[3]);
     device.parallel_for(y.shape.volume(),
                         UnfoldedElement<E>{x.data, y.data, rows, columns, x.shape[2], x.shape[3],
                                            y.shape[2] / across, across});
   }
 
  private:
-  static int64_t windows(const UnfoldAxis& axis, int64_t extent) {
-    return (extent + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1) / axis.stride + 1;
-  }
   static int64_t number(const char* name, const std::vector<int32_t>& list, size_t at,
                         int64_t min) {
     if (list.empty() || list.size() > 2)

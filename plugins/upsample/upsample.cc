@@ -67,9 +67,7 @@ struct Upsample {
       .differs = "Attributes may have any integer type, int8 included. float16."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4)
-      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("x", in[0], "N, C, H, W");
     if (scaleFactor < 1)
       throw std::invalid_argument("scaleFactor must be 1 or more, found "
                                   + std::to_string(scaleFactor));
@@ -115,9 +113,7 @@ struct UpsampleNearest {
       .differs = "The factor may be a fraction. It has a field, and a creator makes the plugin."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 4)
-      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
-                                  + std::to_string(in[0].size()));
+    require_axes("x", in[0], "N, C, H, W");
     const kernels::ScaleFactor f = factor();
     out[0] = in[0];
     for (size_t i = 2; i < 4; ++i) out[0][i] = in[0][i] * f.numerator / f.denominator;

@@ -1,11 +1,12 @@
 /// The boxes and scores of detectors, in the shapes and codings that they come in.
 #pragma once
 
+#include <tenon/plugin/require.h>
+
 #include <cmath>
 #include <stdexcept>
 
 #include "tenon/kernels/nms.h"
-#include "tenon/kernels/shape_text.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
 
@@ -14,15 +15,15 @@ struct DetectionShape {
   NmsShape scores;
   int64_t box_classes;  // one serves all
 
-  /// Boxes (N, boxes, 4) or (N, boxes, classes or 1, 4), of `numbers` instead of 4; scores
-  /// (N, boxes, classes), which may have a last axis of 1, or with `classes_first` (N, classes,
-  /// boxes). Without axis N when scores have two axes. Throws std::invalid_argument.
   /// For results with an axis of images. Throws unless the scores have one.
   static void require_images(size_t score_axes) {
     if (score_axes < 3)
       throw std::invalid_argument("scores must have shape (images, boxes, classes), found "
                                   + std::to_string(score_axes) + " dimensions");
   }
+  /// Boxes (N, boxes, 4) or (N, boxes, classes or 1, 4), of `numbers` instead of 4; scores
+  /// (N, boxes, classes), which may have a last axis of 1, or with `classes_first` (N, classes,
+  /// boxes). Without axis N when scores have two axes. Throws std::invalid_argument.
   static DetectionShape of(const kit::Shape& boxes, const kit::Shape& scores,
                            bool classes_first = false, int64_t numbers = 4) {
     const auto require = [&](bool holds, const std::string& expected) {
@@ -46,8 +47,6 @@ struct DetectionShape {
     if (rank == first + 3) shape.box_classes = boxes[first + 1];
     require(shape.box_classes == 1 || shape.box_classes == shape.scores.classes,
             "as many classes, or one that serves all");
-    require(shape.scores.boxes * shape.scores.classes <= UINT32_MAX,
-            "fewer than 2^32 scores in an image");
     return shape;
   }
 };

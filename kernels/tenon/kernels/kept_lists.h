@@ -14,7 +14,7 @@ namespace tenon::kernels::inline TENON_TARGET {
 
 /// Scores are (images, boxes, classes), or with `classes_first` (images, classes, boxes).
 struct NmsShape {
-  int64_t images, boxes, classes;  // boxes * classes is below 2^32
+  int64_t images, boxes, classes;
   bool classes_first = false;
   bool best_class = false;  ///< a box is a candidate of one class at most
 };
@@ -45,11 +45,17 @@ inline float just_below(float x) {
 /// classes. The best comes first.
 class KeptLists {
  public:
+  /// Throws std::invalid_argument for more candidates of an image than keys have numbers for.
   KeptLists(const NmsShape& shape, const NmsRule& rule)
       : classes_(shape.classes),
         lists_per_image_(rule.across_classes ? 1 : shape.classes),
         lists_(shape.images * lists_per_image_),
-        capacity_(shape.boxes * (rule.across_classes && !shape.best_class ? shape.classes : 1)) {}
+        capacity_(shape.boxes * (rule.across_classes && !shape.best_class ? shape.classes : 1)) {
+    if (shape.classes > 0 && shape.boxes > int64_t{UINT32_MAX} / shape.classes)
+      throw std::invalid_argument("expected fewer than 2^32 scores in an image, found "
+                                  + std::to_string(shape.boxes) + " boxes of "
+                                  + std::to_string(shape.classes) + " classes");
+  }
 
   void carve(Carver& carver) {
     keys_ = carver.array<ScoreKey>(lists_ * capacity_);

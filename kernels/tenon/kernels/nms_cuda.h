@@ -146,7 +146,9 @@ struct NmsMatrices {
     const int64_t max_count =
         lists.capacity() < rule.considered ? lists.capacity() : rule.considered;
     words = (max_count + kTile - 1) / kTile;
-    if (lists.lists() > kFewLists || lists.lists() * words * words * kTile * 8 > kMaxBytes) return;
+    // Of one list there are up to 2^26 words, whose square holds with kFewLists in 63 bits.
+    if (lists.lists() > kFewLists || lists.lists() * words * words > kMaxBytes / (kTile * 8))
+      return;
     rows = words * kTile;
     unsorted = carver.array<ScoreKey>(lists.lists() * lists.capacity());
     if (rule.overlap != INFINITY)

@@ -1,14 +1,12 @@
 /// The feature map of several that suits a region's size. Semantics: mmdet's map_roi_levels.
 #pragma once
 
-#include <tenon/plugin/device.h>
+#include "tenon/kernels/roi_region.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
 
 struct RoiLevels {
-  static constexpr int kMax = 16;
-
-  float stride[kMax] = {};  // elements of the image for one of a map
+  float stride[kMaxMaps] = {};  // elements of the image for one of a map
   int64_t count = 0;
   float finest = 56;
   float factor = -1;  // regions grow by; if positive

@@ -57,6 +57,9 @@ struct RoiSamples {
   TENON_HD int64_t size() const { return end > first ? end - first : 0; }
 };
 
+/// Feature maps that a call may have.
+inline constexpr size_t kMaxMaps = 16;
+
 /// A feature map (images, channels, height, width).
 template <class E> struct FeatureMap {
   const E* data;

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <tenon/plugin/device.h>
+#include <tenon/plugin/require.h>
 
 #include <stdexcept>
 #include <string>
-
-#include "tenon/kernels/shape_text.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
 

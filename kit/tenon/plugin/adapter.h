@@ -212,7 +212,13 @@ class __attribute__((visibility("hidden"))) Adapted {
     const std::vector<Extents> in = extents(inputs, input_count),
                                values = extents(shape_inputs, shape_count);
     std::vector<Extents> out(static_cast<size_t>(output_count_));
-    model_->shapes(ShapeQuery(in, values, &builder), out);
+    try {
+      model_->shapes(ShapeQuery(in, values, &builder), out);
+    } catch (const std::out_of_range&) {  // Extents::at()
+      std::string found;
+      for (const Extents& x : in) found += (found.empty() ? "" : ", ") + std::to_string(x.size());
+      throw std::invalid_argument("an input has too few dimensions, found inputs of " + found);
+    }
     for (size_t i = 0; i < out.size(); ++i) {
       if (out[i].size() > nvinfer1::Dims::MAX_DIMS)
         throw std::invalid_argument("output " + std::to_string(i) + " has more than 8 dimensions");
