@@ -35,6 +35,15 @@ def test_plans_open_from_any_buffer(form):
     assert list(engine) == ["x", "y"]
 
 
+def test_a_runtime_of_another_library_opens_plans():
+    logger = trt.Logger(trt.Logger.ERROR)
+    loaded = trt.Runtime(logger).load_runtime("libnvinfer_lean.so.10")
+    assert isinstance(loaded, trt.Runtime)
+    context = loaded.deserialize_cuda_engine(plan_of(relu(), x=SHAPES)).create_execution_context()
+    x = np.array([[-1, 2, -3, 4]], np.float32)
+    np.testing.assert_array_equal(run(context, x=x)["y"], np.maximum(x, 0))
+
+
 def test_damaged_plans_are_none():
     logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
     plan = bytes(plan_of(relu(), x=SHAPES))

@@ -1,11 +1,14 @@
 #include "api/runtime.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "api/engine.h"
 #include "base/parallel.h"
 #include "plan/plan_file.h"
+#include "registry/library.h"
 #include "registry/registry.h"
 
 namespace tenon {
@@ -110,9 +113,24 @@ nvinfer1::IPluginRegistry& RuntimeView::getPluginRegistry() noexcept {
   return plugin_registry();
 }
 
-nvinfer1::IRuntime* RuntimeView::loadRuntime(const char*) noexcept {
-  return reporter_.guard<nvinfer1::IRuntime*>(nullptr,
-                                              []() -> nvinfer1::IRuntime* { not_supported(); });
+nvinfer1::IRuntime* RuntimeView::loadRuntime(const char* path) noexcept {
+  return reporter_.guard<nvinfer1::IRuntime*>(nullptr, [&] {
+    require(path != nullptr && *path != '\0', "the path is empty");
+    // It stays loaded: what it made may outlive this runtime.
+    void* const library = open_library(path, "runtime library");
+    const auto create = reinterpret_cast<decltype(&createInferRuntime_INTERNAL)>(
+        dlsym(library, "createInferRuntime_INTERNAL"));
+    if (create == nullptr) dlclose(library);
+    require(create != nullptr,
+            "{} is no runtime library: it has no createInferRuntime_INTERNAL; name a "
+            "libnvinfer_lean.so",
+            path);
+    auto* const runtime =
+        static_cast<nvinfer1::IRuntime*>(create(reporter_.logger(), TENON_TRT_ABI_VERSION));
+    require(runtime != nullptr, "{} makes no runtime for programs of TensorRT {}", path,
+            TENON_TRT_ABI_VERSION);
+    return runtime;
+  });
 }
 
 }  // namespace tenon

@@ -90,5 +90,18 @@ TEST(Runtime, RefusesWhatIsNoPlan) {
   EXPECT_EQ(recorder.references, 0);
 }
 
+// A runtime that is loaded is in python/test/test_runtime.py, where its library lies.
+TEST(Runtime, SaysWhyALibraryIsNoRuntime) {
+  Session s;
+  EXPECT_EQ(s.runtime->loadRuntime(nullptr), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("the path is empty"));
+  const std::string folder = ::testing::TempDir();
+  EXPECT_EQ(s.runtime->loadRuntime((folder + "absent.so").c_str()), nullptr);
+  EXPECT_THAT(s.logger.take_errors(),
+              HasSubstr("cannot load runtime library " + folder + "absent.so: no such file"));
+  EXPECT_EQ(s.runtime->loadRuntime("libm.so.6"), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("libm.so.6 is no runtime library"));
+}
+
 }  // namespace
 }  // namespace tenon::testing

@@ -19,17 +19,17 @@ class LoggerFinder final : public nvinfer1::ILoggerFinder {
   nvinfer1::ILogger* findLogger() override { return current_logger(); }
 };
 
-[[noreturn]] void refuse(const char* path, const std::string& reason) {
+[[noreturn]] void refuse(const char* path, const char* what, const std::string& reason) {
   std::error_code ignored;
   const bool is_path = std::string_view(path).find('/') != std::string_view::npos;
   if (std::filesystem::is_directory(path, ignored))
-    fail(ErrorCode::kINVALID_ARGUMENT,
-         "cannot load plugin library {}: it is a directory; name a .so file", path);
+    fail(ErrorCode::kINVALID_ARGUMENT, "cannot load {} {}: it is a directory; name a .so file",
+         what, path);
   if (is_path && !std::filesystem::exists(path, ignored))
-    fail(ErrorCode::kINVALID_ARGUMENT, "cannot load plugin library {}: no such file", path);
+    fail(ErrorCode::kINVALID_ARGUMENT, "cannot load {} {}: no such file", what, path);
   const bool is_old = reason.find("libnvinfer.so.8") != std::string::npos
                       || reason.find("libnvinfer_plugin.so.8") != std::string::npos;
-  fail(ErrorCode::kINVALID_ARGUMENT, "cannot load plugin library {}: {}{}", path, reason,
+  fail(ErrorCode::kINVALID_ARGUMENT, "cannot load {} {}: {}{}", what, path, reason,
        is_old ? "; it was built for TensorRT 8: compile it again with TensorRT 10's headers" : "");
 }
 
@@ -47,9 +47,9 @@ bool ask(void* library, const char* function, std::vector<IPluginCreatorInterfac
 
 }  // namespace
 
-void* open_library(const char* path) {
+void* open_library(const char* path, const char* what) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) refuse(path, text_or_empty(dlerror()));
+  if (library == nullptr) refuse(path, what, text_or_empty(dlerror()));
   return library;
 }
 

@@ -8,8 +8,9 @@
 namespace tenon {
 
 /// Opens a library, whose static constructors run. Throws with the reason when it cannot be loaded.
+/// @param what names its kind in the message.
 /// @return what dlclose() takes.
-void* open_library(const char* path);
+void* open_library(const char* path, const char* what = "plugin library");
 
 /// Calls its initLibNvInferPlugins(), if it or a library that it depends on has one: libraries made
 /// of NVIDIA's sources register their plugins there.
