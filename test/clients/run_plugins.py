@@ -59,7 +59,7 @@ def compile_file(source, folder, project, options, third_party):
         return target, "unchanged"
     if source.suffix == ".cpp":
         copy = target.with_suffix(".cpp")
-        copy.write_text(f'#include <vector>\n#line 1 "{source}"\n{third_party.with_copied_extents(source.read_text())}')
+        copy.write_text(f'{third_party.COPYING}#line 1 "{source}"\n{third_party.with_copied_extents(source.read_text())}')
         if clients.run([*command, f"-I{source.parent}", copy, "-o", target], SECONDS).status == 0:
             return target, "edited"
     return None, done.why().replace(f"{folder}/", "")

@@ -117,7 +117,7 @@ def write_command(options):
 def check_interpreter(options):
     """Ends the program if the interpreter lacks a package, or cannot load Tenon's."""
     lines = "; ".join(f"import {package}" for package in PACKAGES)
-    done = clients.run([options.python, "-c", f"{lines}; import tenon"], 120, None, {"PYTHONPATH": str(options.package)})
+    done = clients.run([options.python, "-c", f"{lines}; import tenon"], FILE_SECONDS, None, {"PYTHONPATH": str(options.package)})
     if done.status != 0:
         sys.exit(f"{options.python}: {done.why()}; --python wants an interpreter with {', '.join(PACKAGES)}")
 

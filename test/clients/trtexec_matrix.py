@@ -161,8 +161,10 @@ WEIGHTS = [
     Row("--refitFromOnnx", f"{LOAD} --refit --refitFromOnnx=convolution.onnx {RUN}", before=[f"{SAVE} --stripAllWeights"]),
     Row("--refitFromOnnx", f"{LOAD} --refit --refitFromOnnx=attention.onnx {RUN}", REFUSED, before=[f"{SAVE} --stripAllWeights"]),
     _runs("--allowWeightStreaming", "--stronglyTyped"),
-    *(_runs("--weightStreamingBudget", f"{budget} --allowWeightStreaming --stronglyTyped", text="[Ww]eight streaming")
-      for budget in ("50%", "-1", "0")),
+    # Where there are no weights to stream, as on a CPU, NVIDIA's program only repeats what it was asked for.
+    *(_runs("--weightStreamingBudget", f"{budget} --allowWeightStreaming --stronglyTyped",
+            text=f"Weight (Streaming Budget: {asked}|streaming is )")
+      for budget, asked in (("50%", "50"), ("-1", "Automatic"), ("0", "0 bytes"))),
     _runs("--weightStreamingBudget", "50%", outcome=REFUSED),
 ]
 

@@ -75,6 +75,9 @@ def sanitizer(options):
     return ["-g", f"-fsanitize={options.sanitize}"] if options.sanitize else ["-g"] if is_for_cpu(options) else []
 
 
+COPYING = "#include <algorithm>\n#include <vector>\n"  # what the edited sources need
+
+
 def with_copied_extents(text):
     """A source that takes addresses of 64-bit extents for those of 32-bit ones, with copies in their place."""
     def copy(dims):
@@ -83,6 +86,7 @@ def with_copied_extents(text):
     def variable(match):
         return f"const auto {match[1]}_copy = {copy(match[2])}; const int *{match[1]} = {match[1]}_copy.data();"
 
+    text = re.sub(r"memcpy\(&\((\w+)\.d\[0\]\), (.+), (.+?) \* sizeof\(int\)\);", r"std::copy_n(\2, \3, \1.d);", text)
     text = re.sub(r"const int \*(\w+) = &\((.+?)\.d\[0\]\);", variable, text)
     return re.sub(r"&\((\w+)\.d\[0\]\)", lambda match: f"{copy(match[1])}.data()", text)
 
@@ -103,7 +107,7 @@ def compile_file(source, folder, project, edited, options):
         return target, "edited" if edited & included(dependencies) else "unchanged"
     if options.edit and source.suffix == ".cpp":
         copy = target.with_suffix(".cpp")
-        copy.write_text(f'#include <vector>\n#line 1 "{source}"\n{with_copied_extents(source.read_text())}')
+        copy.write_text(f'{COPYING}#line 1 "{source}"\n{with_copied_extents(source.read_text())}')
         arguments = [copy if word == source else word for word in arguments]
         if subprocess.run([*arguments, f"-I{source.parent}"], capture_output=True).returncode == 0:
             return target, "edited"
