@@ -309,7 +309,7 @@ class Engines(CliTest):
         refuse("'input' is int32", input=good.astype(np.int32))
         refuse("all axes but the first must agree", "--optShapesCalib=input:1x1x12x12", input=good[:, :, :5])
         refuse("'input' has 0 samples", input=good[:0])
-        refuse("gave no batch", "--optShapesCalib=input:4x1x12x12", input=good)
+        refuse("holds no whole batch of 4 samples", "--optShapesCalib=input:4x1x12x12", input=good)
         good[1, 0, 0, 0] = np.nan
         refuse("tensor 'input' holds NaN or infinity in batch 1", input=good)
         (self.folder / "data.npz").write_bytes(b"none")

@@ -85,7 +85,9 @@ class QuantizePictures(CliTest):
         self.refuse_data("--calibMean=1,2", names=["--calibMean", "three"])
         self.refuse_data("--calibScale=0", names=["--calibScale"])
         self.refuse_data("--calibFit=stretch", names=["--calibFit", "letterbox"])
-        self.refuse_data("--calibLayout=nhwc", names=["'x'", "3x16x16"])
+        self.refuse_data("--calibLayout=nhwc", names=["'x'", "3x16x16", "leave out --calibLayout=nhwc"])
+        self.refuse_data("--optShapesCalib=x:7x3x16x16", names=["pictures: holds no whole batch of 7 samples, for 6 are there", "--optShapesCalib"])
+        self.refuse_data("--optShapesCalib=x:0x3x16x16", names=["'x' is 0x3x16x16: .*1 sample or more"])
         arrays = self.folder / "samples.npz"
         np.savez(arrays, x=np.zeros((2, 3, 16, 16), np.float32))
         self.refuse("quantize", self.model, "-o", self.quantized, f"--calibData={arrays}", "--calibFit=crop", names=["--calibFit.*samples.npz holds none"])

@@ -41,7 +41,8 @@ bool holds_pictures(const std::string& path) {
 CalibrationData::CalibrationData(const std::string& path,
                                  std::vector<const nvinfer1::ITensor*> inputs,
                                  session::Memory::Kind memory, const PictureSampleOptions& pictures)
-    : inputs_(std::move(inputs)),
+    : path_(path),
+      inputs_(std::move(inputs)),
       files_(files_of(path)),
       has_pictures_(is_picture(files_.front())),
       pictures_(pictures) {
@@ -69,11 +70,15 @@ session::Shape CalibrationData::sample_shape(const std::string& input) const {
 
 void CalibrationData::set_shapes(session::Shapes shapes) {
   shapes_ = std::move(shapes);
-  for (const auto& [name, shape] : shapes_)
-    if (shape.empty() || shape[0] < 1 || shape[0] != shapes_.begin()->second[0])
+  for (const auto& [name, shape] : shapes_) {
+    if (shape.empty() || shape[0] < 1)
+      fail("--calibData: input '{}' is {}: its first axis is the batch, of 1 sample or more", name,
+           session::shape_text(shape));
+    if (shape[0] != shapes_.begin()->second[0])
       fail("--calibData: the batch is the first axis of all inputs, and '{}' is {}, '{}' {}",
            shapes_.begin()->first, session::shape_text(shapes_.begin()->second), name,
            session::shape_text(shape));
+  }
   if (has_pictures_) return;  // they are made as the shapes say
   for (const auto* input : inputs_) check(*input);
 }
@@ -137,7 +142,13 @@ std::optional<Arrays> CalibrationData::next() {
   while (row_ + batch > rows_) {
     left_out_ += rows_ - row_;
     row_ = rows_;
-    if (opened_ == files_.size()) return std::nullopt;
+    if (opened_ == files_.size()) {
+      if (has_given_) return std::nullopt;
+      fail(
+          "--calibData: {}: holds no whole batch of {} samples, for {} are there: give more, or a "
+          "smaller shape with --optShapesCalib",
+          path_, batch, left_out_);
+    }
     open_next();
     for (const auto* input : inputs_) check(*input);
   }
@@ -152,6 +163,7 @@ std::optional<Arrays> CalibrationData::next() {
                                 from.was_rounded};
   }
   row_ += batch;
+  has_given_ = true;
   return result;
 }
 

@@ -40,7 +40,7 @@ class CalibrationData {
   RunInputs run_inputs() const;
 
   /// The next batch, by input; nothing when there is none. Throws Failure, naming file and array,
-  /// when an array is missing or does not fit.
+  /// when an array is missing or does not fit, and where there is no batch at all.
   std::optional<Arrays> next();
   /// The same, copied to where it then tells it to lie, input by input; false when there is none.
   bool next(void** addresses);
@@ -53,6 +53,7 @@ class CalibrationData {
   void check_rows();
   void check(const nvinfer1::ITensor& input) const;
 
+  std::string path_;
   std::vector<const nvinfer1::ITensor*> inputs_;
   session::Shapes shapes_;
   std::vector<std::string> files_;
@@ -61,6 +62,7 @@ class CalibrationData {
   size_t opened_ = 0;
   Arrays arrays_;  // of the file opened last
   int64_t rows_ = 0, row_ = 0, left_out_ = 0;
+  bool has_given_ = false;               // a batch
   std::vector<session::Memory> memory_;  // by input
 };
 

@@ -308,7 +308,7 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   std::set<size_t> named;
   size_t current = 0;
   const auto put = [&](const char* option, const std::vector<std::string>& given,
-                       std::string ProfileOptions::*member) {
+                       std::string ProfileOptions::* member) {
     if (profiles.size() <= current) profiles.resize(current + 1);
     std::string& text = profiles[current].*member;
     if (!text.empty())

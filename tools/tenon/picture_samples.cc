@@ -53,7 +53,8 @@ session::Result<void> fill(const serve::Image& image, const serve::Item& item, i
   return serve::letterbox(image, *box, item, norm, options.border);
 }
 
-void check(const nvinfer1::ITensor& input, const session::Shape& shape, int64_t channels) {
+void check(const nvinfer1::ITensor& input, const session::Shape& shape, int64_t channels,
+           bool is_last) {
   using nvinfer1::DataType;
   const DataType type = input.getType();
   const bool is_type =
@@ -61,8 +62,9 @@ void check(const nvinfer1::ITensor& input, const session::Shape& shape, int64_t 
   if (shape.size() != 4 || (channels != 1 && channels != 3) || !is_type)
     fail(
         "--calibData: pictures fill an input of 4 dimensions, 1 or 3 channels, and float32, "
-        "float16 or uint8; '{}' is {} {}: give .npz files, or say --calibLayout=nhwc",
-        input.getName(), session::type_name(type), session::shape_text(shape));
+        "float16 or uint8; '{}' is {} {}: give .npz files, or {} --calibLayout=nhwc",
+        input.getName(), session::type_name(type), session::shape_text(shape),
+        is_last ? "leave out" : "say");
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ session::Array picture_batch(std::span<const std::string> files, const nvinfer1:
                              const session::Shape& shape, const PictureSampleOptions& options) {
   const bool is_last = options.channels_last && shape.size() == 4;
   const int64_t channels = shape.size() == 4 ? shape[is_last ? 3 : 1] : 0;
-  check(input, shape, channels);
+  check(input, shape, channels, is_last);
   const int64_t height = shape[is_last ? 1 : 2], width = shape[is_last ? 2 : 3];
   session::Shape batch = shape;
   batch[0] = static_cast<int64_t>(files.size());

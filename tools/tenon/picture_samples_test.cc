@@ -13,6 +13,7 @@ namespace tenon::tool {
 namespace {
 
 using nvinfer1::DataType;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -92,7 +93,8 @@ TEST_F(PictureSamples, WhatCannotBeIsNamed) {
     picture_batch(files, input(type, *dims), shape, plain_);
   };
   EXPECT_THAT([&] { with(DataType::kFLOAT, {1, 5, 4, 4}, {a}); },
-              ThrowsMessage<Failure>(HasSubstr("'x' is float32 1x5x4x4")));
+              ThrowsMessage<Failure>(AllOf(HasSubstr("'x' is float32 1x5x4x4"),
+                                           HasSubstr("or say --calibLayout=nhwc"))));
   EXPECT_THAT([&] { with(DataType::kINT32, {1, 3, 4, 4}, {a}); },
               ThrowsMessage<Failure>(HasSubstr("int32")));
   EXPECT_THAT([&] { with(DataType::kFLOAT, {1, 16}, {a}); },

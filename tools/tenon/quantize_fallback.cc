@@ -56,8 +56,6 @@ class FallbackRun {
   std::vector<std::string> run() {
     run_batches(parse_model(float_model_, options_, inputs_, logger_), SIZE_MAX,
                 [&](size_t, Arrays outputs) { expected_.push_back(std::move(outputs)); });
-    if (expected_.empty())
-      fail("{}: holds no whole batch: give more samples, or a smaller shape", bound_.data);
     const std::vector<std::string> ranked = rank();
     const auto names = [&](const Groups& groups) {
       std::vector<std::string> nodes;
