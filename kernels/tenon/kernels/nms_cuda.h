@@ -159,26 +159,30 @@ struct NmsMatrices {
   }
 };
 
-/// A candidate, in any order: of a warp's, which are of one list as a rule, one lane counts.
-template <class Boxes, class Scores> struct CollectCandidates {
-  NmsCall<Boxes, Scores> call;
-  NmsMatrices matrices;
-
-  __device__ void operator()(int64_t at) const {
-    const int64_t capacity = call.lists.capacity(), list = at / capacity;
-    const ScoreKey key = call.scores.key(call.shape, call.rule, call.lists, list, at % capacity);
-    if (key.is_none()) return;
-    const unsigned mates = __match_any_sync(__activemask(), static_cast<unsigned long long>(list));
-    const int lane = static_cast<int>(threadIdx.x) % kWarp, leader = __ffs(mates) - 1;
+/// Candidates, in any order. Of a warp's, which are of one list as a rule, one lane counts. All
+/// lanes stay together: those without a candidate are mates of each other.
+template <class Boxes, class Scores>
+__global__ void collect_candidates(NmsCall<Boxes, Scores> call, NmsMatrices matrices) {
+  const int64_t capacity = call.lists.capacity(), count = call.lists.lists() * capacity;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int64_t first = int64_t{blockIdx.x} * blockDim.x; first < count;
+       first += int64_t{gridDim.x} * blockDim.x) {
+    const int64_t at = first + threadIdx.x, list = at / capacity;
+    const ScoreKey key =
+        at < count ? call.scores.key(call.shape, call.rule, call.lists, list, at % capacity)
+                   : ScoreKey::none();
+    const unsigned mates =
+        __match_any_sync(kAllLanes, key.is_none() ? ~0ull : static_cast<unsigned long long>(list));
+    const int leader = __ffs(static_cast<int>(mates)) - 1;
     unsigned long long position = 0;
-    if (lane == leader)
+    if (lane == leader && !key.is_none())
       position = atomicAdd(reinterpret_cast<unsigned long long*>(&call.lists.count(list)),
                            static_cast<unsigned long long>(__popc(mates)));
-    position = __shfl_sync(mates, position, leader)
+    position = __shfl_sync(kAllLanes, position, leader)
                + static_cast<unsigned>(__popc(mates & ((1u << lane) - 1)));
-    matrices.unsorted[list * capacity + static_cast<int64_t>(position)] = key;
+    if (!key.is_none()) matrices.unsorted[list * capacity + static_cast<int64_t>(position)] = key;
   }
-};
+}
 
 /// A candidate's position is the number of better ones: keys differ. Blocks share lists.
 template <int kThreads> __global__ void rank_candidates(KeptLists lists, NmsMatrices matrices) {
@@ -325,11 +329,11 @@ template <class Boxes> class Nms {
     }
     cudaMemsetAsync(&lists_.count(0), 0, static_cast<size_t>(lists_.lists()) * sizeof(int64_t),
                     device.stream);
-    device.parallel_for(lists_.lists() * lists_.capacity(),
-                        CollectCandidates<Boxes, Scores>{call, matrices_});
     const auto lists = static_cast<unsigned>(lists_.lists());
     const dim3 grid(kBlocks / lists, lists);
+    const unsigned blocks = kit::Device::blocks((lists_.lists() * lists_.capacity() + 255) / 256);
     // clang-format off: it takes launches apart.
+    collect_candidates<Boxes, Scores><<<blocks, 256, 0, device.stream>>>(call, matrices_);
     rank_candidates<256><<<grid, 256, 0, device.stream>>>(lists_, matrices_);
     // clang-format on
     if (rule_.overlap == INFINITY) {
