@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "guard.h"
+
 namespace tenon::serve {
 
 using nvinfer1::ElementWiseOperation;

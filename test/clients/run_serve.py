@@ -58,7 +58,7 @@ def link(options, folder, objects, counts):
     """A library of all of them in which nothing is undefined. mold looks at no library that is not named."""
     libraries = [options.tenon / f"lib/lib{name}.so" for name in LIBRARIES] + [options.cuda.parent / "lib/libcudart.so.13"]
     done = clients.run(["g++", "-shared", "-fuse-ld=mold", "-Wl,--no-undefined", *objects, *libraries, "-lprometheus-cpp-core",
-                        "-o", folder / "libserve.so"], 300)
+                        "-lzip", "-o", folder / "libserve.so"], 300)
     undefined = sorted(set(re.findall(r"undefined (?:symbol|reference to)[: ]+[`']?([^'\n]+)", done.text)))
     counts.add("fine" if done.status == 0 else "broken", "linking", "" if done.status == 0 else ", ".join(undefined) or done.why())
 
