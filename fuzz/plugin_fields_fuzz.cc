@@ -101,8 +101,9 @@ std::vector<char> make_elements(FuzzedDataProvider& in, const PluginTensorDesc& 
 int64_t volume_of(const nvinfer1::Dims& dims) {
   int64_t volume = 1;
   for (int d = 0; d < dims.nbDims; ++d) {
-    if (dims.d[d] < 0 || volume > kMaxElements) return kMaxElements + 1;
+    if (dims.d[d] < 0 || dims.d[d] > kMaxElements) return kMaxElements + 1;
     volume *= dims.d[d];
+    if (volume > kMaxElements) return volume;
   }
   return volume;
 }
