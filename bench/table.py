@@ -3,6 +3,8 @@
     for i in 1 2 3; do python bench/run.py --json bench/results/zen4/models_$i.json; done
     python bench/run.py --streams 2 --threads 1 --json bench/results/zen4/streams.json
     python bench/run.py --load 1 --json bench/results/zen4/loaded.json
+    python bench/run.py --peers tenon,ort,ov --json bench/results/zen4/int8.json \\
+        --models resnet50_int8,mobilenet_v2_int8,bert_base_int8,resnet50_int8_tenon,mobilenet_v2_int8_tenon,yolov8n_int8_tenon,bert_base_int8_tenon
     python bench/operators.py --json bench/results/zen4/operators.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
     python bench/gpu_operators.py --json bench/results/gpu_operators_h200.json
@@ -169,6 +171,13 @@ Trained models, of which the largest difference from ONNX Runtime is {max(differ
 
 {model_table(trained, of_models[:3])}
 """]
+    if has(name := f"{machine}/int8.json"):
+        sections.append(f"""## int8, ms
+
+All engines get the same file: `NAME_int8` is what ONNX Runtime's static quantiser makes of a model, `NAME_int8_tenon` what `tenon quantize` does.
+
+{model_table(middle([read(name)]), of_models[:3])}
+""")
     if has(name := f"{machine}/streams.json"):
         sections.append(f"""## Two streams of one thread each, ms for each inference
 
