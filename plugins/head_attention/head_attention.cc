@@ -240,12 +240,15 @@ struct QkvToContextV1 : QkvToContext {
     out[0] = in[0];
     out[0][has_lengths ? 1 : 2] = hidden_size;
   }
-  void check(std::span<const Shape> in) const {
+  void require_count(size_t inputs) const {
     const size_t expected = has_lengths ? 4 : has_mask ? 2 : 1;
-    if (in.size() != expected)
+    if (inputs != expected)
       throw std::invalid_argument("expected " + std::to_string(expected)
                                   + " inputs with these attributes, found "
-                                  + std::to_string(in.size()));
+                                  + std::to_string(inputs));
+  }
+  void check(std::span<const Shape> in) const {
+    require_count(in.size());
     if (in[0][has_lengths ? 1 : 2] != 3 * int64_t{hidden_size})
       throw std::invalid_argument("qkv must have " + std::to_string(3 * int64_t{hidden_size})
                                   + " channels, three times hidden_size, found " + text_of(in[0]));
@@ -261,6 +264,7 @@ struct QkvToContextV1 : QkvToContext {
       throw std::invalid_argument("cu_seqlens must be (B + 1), found " + text_of(in[2]));
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    require_count(in.size());  // it is asked before check() is
     return HeadMemory::bytes(has_lengths ? extents(in[2][0] - 1, in[3].volume())
                                          : extents(in[0][1], in[0][0]));
   }
