@@ -12,7 +12,8 @@ namespace kit {
 namespace testing {
 
 /// Shape expressions over plain numbers: what a shape rule gives for certain shapes. What depends
-/// on a size tensor has the number that it has when the size is the largest.
+/// on a size tensor has the number that it has when the size is the largest. What 64 bits cannot
+/// hold is null, as is what is divided by 0.
 class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder {
  public:
   NumberBuilder() { mImpl = this; }
@@ -25,17 +26,18 @@ class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv
     const auto number = [&](int64_t value) {
       return make(value, !first.isConstant() || !second.isConstant());
     };
+    int64_t value = 0;
     switch (operation) {
       case Op::kSUM:
-        return number(a + b);
+        return __builtin_add_overflow(a, b, &value) ? nullptr : number(value);
       case Op::kPROD:
-        return number(a * b);
+        return __builtin_mul_overflow(a, b, &value) ? nullptr : number(value);
       case Op::kMAX:
         return number(std::max(a, b));
       case Op::kMIN:
         return number(std::min(a, b));
       case Op::kSUB:
-        return number(a - b);
+        return __builtin_sub_overflow(a, b, &value) ? nullptr : number(value);
       case Op::kEQUAL:
         return number(a == b);
       case Op::kLESS:
