@@ -62,7 +62,12 @@ struct BorderAlign {
           "(N, C, K, 4) of top, left, bottom and right.",
       .differs = "There is none for TensorRT elsewhere. float16 and bfloat16."};
 
-  void prepare() const { require_at_least("pool_size", samples, 1); }
+  void prepare() const {
+    require_at_least("pool_size", samples, 1);
+    if (samples > 1024)
+      throw std::invalid_argument("pool_size must be at most 1024, found "
+                                  + std::to_string(samples));
+  }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     require_axes("input", in[0], "N, 4 * C, H, W");
     require_axes("boxes", in[1], "N, K, 4");
