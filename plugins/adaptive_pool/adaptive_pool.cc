@@ -88,7 +88,9 @@ struct AdaptivePool {
   }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const void> size, Tensor<E> y) const {
-    const int axes = size ? size.shape.rank() : static_cast<int>(output_size.size());
+    // A second input without elements has no address.
+    const int given = size.shape.rank();
+    const int axes = given > 0 ? given : static_cast<int>(output_size.size());
     PooledCell<E> cell{x.data, y.data, {1, 1, 1}, {1, 1, 1}, pooling};
     for (int i = 0; i < axes; ++i) {
       const int axis = x.shape.rank() - axes + i;
