@@ -178,30 +178,35 @@ class Placer {
            });
   }
 
-  // The convolution whose result, for this sum alone, goes through an activation that an epilogue
-  // computes; it can then add bytes. A ReLU is a bound of its bytes.
-  bool is_activated(const Value& operand, const Node& sum) const {
-    const Node* node = operand.producer;
-    if (node == nullptr || uses_.only(operand) != &sum) return false;
-    const Node* factor = nullptr;  // of x * activation(x), as SiLU is
-    if (const auto* product = node->as<ElementWise>()) {
-      if (product->operation != ElementWiseOperation::kPROD) return false;
-      for (const size_t i : {0, 1})
-        if (const Node* from = node->inputs[i]->producer;
-            from != nullptr && from->as<Activation>() != nullptr
-            && from->inputs[0] == node->inputs[1 - i] && uses_.only(*node->inputs[i]) == node)
-          factor = from;
-      if (factor == nullptr) return false;
-    } else if (node->as<Activation>() == nullptr || is_relu(*node)) {
-      return false;
+  // What an activation is computed of, or x * activation(x) as SiLU is, where nothing else reads
+  // it. A ReLU is a bound of bytes.
+  const Value* activated(const Node& node) const {
+    const auto read_by = [&](size_t readers, const Value& x) {
+      return uses_.of(x).size() == readers && !x.is_output ? &x : nullptr;
+    };
+    if (node.as<Activation>() != nullptr)
+      return is_relu(node) ? nullptr : read_by(1, *node.inputs[0]);
+    const auto* product = node.as<ElementWise>();
+    if (product == nullptr || product->operation != ElementWiseOperation::kPROD) return nullptr;
+    for (const size_t i : {0, 1}) {
+      const Value &factor = *node.inputs[i], &x = *node.inputs[1 - i];
+      const Node* from = factor.producer;
+      if (from != nullptr && from->as<Activation>() != nullptr && from->inputs[0] == &x
+          && uses_.only(factor) == &node)
+        return read_by(2, x);
     }
-    const Value& numbers = factor != nullptr ? *factor->inputs[0] : *node->inputs[0];
-    const Node* convolution = numbers.producer;
-    if (convolution == nullptr || !products_.contains(convolution) || numbers.is_output
-        || uses_.of(numbers).size() != (factor != nullptr ? 2 : 1)
-        || convolution->as<Convolution>() == nullptr)
+    return nullptr;
+  }
+
+  // Whether a convolution makes the operand, for this sum alone and through an activation, and its
+  // epilogue can add bytes.
+  bool is_activated(const Value& operand, const Node& sum) const {
+    if (operand.producer == nullptr || uses_.only(operand) != &sum) return false;
+    const Value* const numbers = activated(*operand.producer);
+    const Node* const node = numbers != nullptr ? numbers->producer : nullptr;
+    if (node == nullptr || !products_.contains(node) || node->as<Convolution>() == nullptr)
       return false;
-    const auto op = integer_form(*convolution->as<Convolution>());
+    const auto op = integer_form(*node->as<Convolution>());
     op->to = DataType::kINT8;
     op->epilogue = {2,
                     {},

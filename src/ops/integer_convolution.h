@@ -41,6 +41,8 @@ struct IntegerConvolution final
   QuantizedSum sum;
   EpilogueOperand operand;
 
+  /// 0 without an epilogue.
+  int32_t epilogue_inputs() const { return epilogue.empty() ? 0 : epilogue.inputs; }
   bool has_operand() const { return epilogue.inputs > 1; }
   /// Whether input kAddend is there.
   bool has_addend() const { return sum.used || has_operand(); }

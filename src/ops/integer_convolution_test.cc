@@ -75,6 +75,19 @@ TEST(IntegerConvolution, BoundsOfResults) {
       ElementsAre(3, 5, 2, 2, 100, 71));
 }
 
+// Data times 0.5, less 0.25; the result's zero point is 2.
+std::vector<std::optional<Given>> halves_less_a_quarter(Tensor data) {
+  const auto none = std::nullopt;
+  return {input(std::move(data)),
+          input(make<int8_t>({1, 1, 1, 1}, {1})),
+          none,
+          none,
+          none,
+          input(make<float>({}, {0.5f})),
+          input(make<int8_t>({}, {2})),
+          input(make<float>({}, {-0.25f}))};
+}
+
 // Numbers as above, times 0.5 less 0.25: a negative one becomes -0.125 of itself, and all are
 // doubled; plus 2.
 TEST(IntegerConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
@@ -87,16 +100,7 @@ TEST(IntegerConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
       {{Family::kActivation, static_cast<int32_t>(nvinfer1::ActivationType::kLEAKY_RELU), 0, -1,
         -0.125f},
        {Family::kElementWise, static_cast<int32_t>(nvinfer1::ElementWiseOperation::kPROD), 2, 1}}};
-  const auto none = std::nullopt;
-  const std::vector<std::optional<Given>> in = {
-      input(make<int8_t>({1, 1, 1, 6}, {0, 1, 3, -128, 127, 5})),
-      input(make<int8_t>({1, 1, 1, 1}, {1})),
-      none,
-      none,
-      none,
-      input(make<float>({}, {0.5f})),
-      input(make<int8_t>({}, {2})),
-      input(make<float>({}, {-0.25f}))};
+  const auto in = halves_less_a_quarter(make<int8_t>({1, 1, 1, 6}, {0, 1, 3, -128, 127, 5}));
   EXPECT_THAT(run(op, in)[0].numbers(), ElementsAre(2, 2, 4, 18, 127, 6));
   op.to = DataType::kFLOAT;
   EXPECT_THAT(infer_error(op, {in[0], in[1]}),
@@ -113,16 +117,8 @@ TEST(IntegerConvolution, EpiloguesReadBytes) {
       {},
       {{Family::kElementWise, static_cast<int32_t>(nvinfer1::ElementWiseOperation::kSUM), 0, 1}}};
   op.operand = {0.5f, 4};
-  const auto none = std::nullopt;
-  std::vector<std::optional<Given>> in = {input(make<int8_t>({1, 1, 1, 4}, {0, 1, 3, 127})),
-                                          input(make<int8_t>({1, 1, 1, 1}, {1})),
-                                          none,
-                                          none,
-                                          none,
-                                          input(make<float>({}, {0.5f})),
-                                          input(make<int8_t>({}, {2})),
-                                          input(make<float>({}, {-0.25f})),
-                                          input(make<uint8_t>({1, 1, 1, 4}, {4, 14, 0, 255}))};
+  auto in = halves_less_a_quarter(make<int8_t>({1, 1, 1, 4}, {0, 1, 3, 127}));
+  in.push_back(input(make<uint8_t>({1, 1, 1, 4}, {4, 14, 0, 255})));
   // -0.25 + 0, 0.25 + 5, 1.25 - 2, 63.25 + 125.5
   EXPECT_THAT(run(op, in)[0].numbers(), ElementsAre(2, 7, 1, 127));
   in.back() = input(make<uint8_t>({1, 1, 1, 3}, {4, 14, 0}));

@@ -35,9 +35,9 @@ struct Epilogue {
   EpilogueOperand operand;
 };
 
-// What an element-wise layer makes of a product, which only it reads; it may read a Dequantize,
-// too.
-std::optional<Epilogue> epilogue_for(const Uses& uses, Node& product, Node& node) {
+// What the only layer that reads a product makes of it, if it is element-wise; it may read a
+// Dequantize, too.
+std::optional<Epilogue> epilogue_for(Node& product, Node& node) {
   Value& numbers = *product.outputs[0];
   if (!is_pointwise(node) || !is_plain(node) || node.outputs[0]->dims != numbers.dims)
     return std::nullopt;
@@ -70,7 +70,7 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product
       || is_stack<Kind>(product))
     return false;
   Node* layer = uses.only(*product.outputs[0]);
-  auto epilogue = layer != nullptr ? epilogue_for(uses, product, *layer) : std::nullopt;
+  auto epilogue = layer != nullptr ? epilogue_for(product, *layer) : std::nullopt;
   if (!epilogue) return false;
   const Ending ending = ending_of(uses, *layer);
   if (!ending.result || ending.merged.size() != 2) return false;

@@ -72,7 +72,7 @@ class Quantization {
     if (o.corrects_biases)
       means_ = channel_statistics(bytes_of(*prepared_), data_for("--biasCorrection"), build, logger)
                    .means;
-    if (o.max_loss >= 0) add_fallback();
+    if (o.loss.largest >= 0) add_fallback();
   }
 
   std::unique_ptr<nvinfer1::IHostMemory> result() const {
@@ -147,7 +147,6 @@ class Quantization {
   // What stays in float for the loss to hold --maxLoss, too.
   void add_fallback() {
     LossBound bound = o_.loss;
-    bound.largest = o_.max_loss;
     if (bound.data.empty()) bound.data = build_.calibration_data;
     if (bound.data.empty()) fail("--maxLoss: give samples with --lossData or --calibData");
     Logger quiet(nvinfer1::ILogger::Severity::kERROR);  // the result's warnings are said once
@@ -206,7 +205,7 @@ void QuantizationOptions::add_to(CLI::App& command) {
            "Nodes that stay in float, by name; @FILE for a file with a name on each line"))
       ->delimiter(',');
   CLI::Option* const bound = with(command.add_option(
-      "--maxLoss", max_loss,
+      "--maxLoss", loss.largest,
       "Most that outputs may lose against float: layers stay in float until that holds"));
   bound->check(number_from(0, 1e30));
   with(command.add_option(

@@ -14,10 +14,9 @@ namespace tenon::tool {
 
 /// What is quantized and how, besides the samples or the cache, which are options of builds.
 struct QuantizationOptions {
-  std::vector<std::string> kept_float;  // names of nodes, and @FILE for those in it
-  std::string exported;                 // a file for the names of all that stay in float
-  double max_loss = -1;                 // below 0 for no bound
-  LossBound loss;
+  std::vector<std::string> kept_float;            // names of nodes, and @FILE for those in it
+  std::string exported;                           // a file for the names of all that stay in float
+  LossBound loss{LossMetric::kRelative, -1, ""};  // below 0 for no bound
   bool equalizes = false, corrects_biases = false;
   std::string smoothing;  // alpha; "" for none
 

@@ -2,8 +2,9 @@
 
 #include <optional>
 
-namespace tenon::cpu {
+#include "cpu/convolution/integer_results.h"
 
+namespace tenon::cpu {
 namespace {
 
 // Of a program whose last step divides what the step before it gives by a constant.
@@ -23,8 +24,8 @@ std::optional<float> last_divisor(const PointwiseProgram& program) {
 }  // namespace
 
 ByteEpilogue::ByteEpilogue(const IntegerConvolution& op, DataType operand, int64_t numbers)
-    : numbers_(numbers), has_operand_(op.has_operand()) {
-  operand_scale_.flip = operand == DataType::kINT8 ? 128 : 0;
+    : numbers_(numbers), inputs_(static_cast<size_t>(op.epilogue_inputs())) {
+  operand_scale_.flip = flip_of(operand);
   operand_scale_.zero = static_cast<float>(op.operand.zero + operand_scale_.flip);
   operand_scale_.scale = op.operand.scale;
   if (op.epilogue.empty()) return;
@@ -35,12 +36,12 @@ ByteEpilogue::ByteEpilogue(const IntegerConvolution& op, DataType operand, int64
   }
   const TensorSpec row{DataType::kFLOAT, Layout::kLinear, {numbers}, true};
   const TensorSpec rows[] = {row, row};
-  loop_ = prepare_pointwise(program, std::span(rows).first(has_operand_ ? 2 : 1), row);
+  loop_ = prepare_pointwise(program, std::span(rows).first(inputs_), row);
 }
 
 void ByteEpilogue::run(float* numbers, int64_t count) const {
   const void* const inputs[] = {numbers, numbers + numbers_};
-  loop_->run_range(std::span(inputs).first(has_operand_ ? 2 : 1), numbers, 0, count);
+  loop_->run_range(std::span(inputs).first(inputs_), numbers, 0, count);
 }
 
 ByteResult as_floats(const ByteResult& result) {

@@ -18,9 +18,9 @@ class ByteEpilogue {
   ByteEpilogue(const IntegerConvolution& op, DataType operand, int64_t numbers);
 
   bool used() const { return loop_ != nullptr; }
-  bool has_operand() const { return has_operand_; }
+  bool has_operand() const { return inputs_ > 1; }
   /// Floats that a task needs for them.
-  int64_t floats() const { return used() ? (has_operand_ ? 2 : 1) * numbers_ : 0; }
+  int64_t floats() const { return static_cast<int64_t>(inputs_) * numbers_; }
   /// Bytes of the operand become the numbers that belong to those from `numbers[at]` on.
   void read_operand(const ByteProductKernels& kernels, const PixelRow<uint8_t>& bytes,
                     float* numbers, int64_t at) const {
@@ -36,7 +36,7 @@ class ByteEpilogue {
 
  private:
   int64_t numbers_;
-  bool has_operand_;
+  size_t inputs_;  // 0 without an epilogue
   ByteScale operand_scale_;
   float divisor_ = 1;  // the epilogue's last step, by which numbers are divided as they are rounded
   std::unique_ptr<PointwiseLoop> loop_;

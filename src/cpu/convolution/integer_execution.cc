@@ -104,7 +104,7 @@ class IntegerExecution final : public BlockExecution {
         panels_(panels_of(weights)),
         results_(op, weights.sums, sum, inputs),
         output_channels_(op.output_channels),
-        epilogue_inputs_(op.epilogue.empty() ? 0 : op.epilogue.inputs) {
+        epilogue_inputs_(op.epilogue_inputs()) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
@@ -279,7 +279,7 @@ class IntegerExecution final : public BlockExecution {
   int64_t run_;                                      // elements
   int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
   int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the output channels
-  int64_t epilogue_inputs_;                          // 0 without an epilogue
+  int32_t epilogue_inputs_;                          // 0 without an epilogue
   std::optional<ByteEpilogue> epilogue_;             // for the largest block
   int64_t copied_floats_ = 0;                        // of a task's workspace
   const uint8_t* data_ = nullptr;

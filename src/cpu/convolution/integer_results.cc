@@ -5,10 +5,6 @@ namespace {
 
 using In = IntegerInputs;
 
-uint8_t flip_of(DataType type) {
-  return type == DataType::kINT8 ? 128 : 0;
-}
-
 ByteRounding rounding_of(DataType to, const ResultBounds& bounds, int32_t zero) {
   const IntegerRange range = bounds.of(to);
   return {static_cast<float>(range.lowest - zero), static_cast<float>(range.highest - zero), zero,

@@ -10,6 +10,11 @@
 
 namespace tenon::cpu {
 
+/// Signed bytes become unsigned ones by an exclusive-or with this.
+inline uint8_t flip_of(DataType type) {
+  return type == DataType::kINT8 ? 128 : 0;
+}
+
 /// The steps of a sum that comes behind, fast where that gives the same bytes.
 ByteSum byte_sum(const QuantizedSum& sum, DataType addend);
 

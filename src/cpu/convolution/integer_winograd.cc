@@ -86,7 +86,7 @@ class IntegerWinogradExecution final : public BlockExecution {
         weights_(weights),
         results_(op, weights.sums, sum, inputs),
         output_channels_(op.output_channels),
-        epilogue_inputs_(op.epilogue.empty() ? 0 : op.epilogue.inputs),
+        epilogue_inputs_(op.epilogue_inputs()),
         no_numbers_(static_cast<size_t>(kernels_.panel_channels)),
         nothing_(static_cast<size_t>(kernels_.panel_channels)) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
@@ -273,7 +273,7 @@ class IntegerWinogradExecution final : public BlockExecution {
   std::vector<ByteTile> tiles_;         // of an image
   std::vector<ByteTile> number_tiles_;  // whole ones, of the numbers of an epilogue
   ByteResultSteps steps_{}, number_steps_{};
-  int64_t epilogue_inputs_;  // 0 without an epilogue
+  int32_t epilogue_inputs_;  // 0 without an epilogue
   std::optional<ByteEpilogue> epilogue_;
   int64_t blocks_ = 1, parts_ = 1;  // of an image; of the output channels
   std::vector<float> no_numbers_;
