@@ -31,6 +31,21 @@ std::vector<Candidate> rows(std::initializer_list<Row> list) {
   return candidates;
 }
 
+// For layers of integers, whose kernels give no 16-bit floats.
+Row no_16bit(Candidate candidate) {
+  const auto guarded = [](const auto& call) {
+    return [call](const KernelRequest& request, const auto&... stored) -> Offer {
+      const DataType type = request.outputs[0].type;
+      if (type == DataType::kHALF || type == DataType::kBF16)
+        return "results in 16-bit floats are not supported";
+      return call(request, stored...);
+    };
+  };
+  candidate.offer = guarded(candidate.offer);
+  candidate.load = guarded(candidate.load);
+  return candidate;
+}
+
 // Behind the rows of a list, the one that takes whatever they refuse.
 std::vector<Candidate> or_reference(std::initializer_list<Row> list) {
   std::vector<Candidate> candidates = rows(list);
@@ -105,18 +120,18 @@ std::vector<CandidateList> make_lists() {
       {{layer_type(PrivateLayer::kIntegerConvolution)},
        or_reference({
            // As winograd.
-           timed({"integer_winograd", offer_integer_winograd, load_integer_winograd}),
-           Candidate{"integer_convolution", offer_integer_convolution, load_integer_convolution},
-           Candidate{"integer_depthwise", offer_integer_depthwise, load_integer_depthwise},
-           Candidate{"onednn_integer_convolution", offer_onednn_integer_convolution,
-                     load_onednn_integer_convolution},
+           no_16bit(timed({"integer_winograd", offer_integer_winograd, load_integer_winograd})),
+           no_16bit({"integer_convolution", offer_integer_convolution, load_integer_convolution}),
+           no_16bit({"integer_depthwise", offer_integer_depthwise, load_integer_depthwise}),
+           no_16bit({"onednn_integer_convolution", offer_onednn_integer_convolution,
+                     load_onednn_integer_convolution}),
        })},
       {{layer_type(PrivateLayer::kIntegerMatrixMultiply)},
        or_reference({
-           Candidate{"integer_matrix_multiply", offer_integer_matrix_multiply,
-                     load_integer_matrix_multiply},
-           Candidate{"onednn_integer_matrix_multiply", offer_onednn_integer_matrix_multiply,
-                     load_onednn_integer_matrix_multiply},
+           no_16bit({"integer_matrix_multiply", offer_integer_matrix_multiply,
+                     load_integer_matrix_multiply}),
+           no_16bit({"onednn_integer_matrix_multiply", offer_onednn_integer_matrix_multiply,
+                     load_onednn_integer_matrix_multiply}),
        })},
       {{layer_type(PrivateLayer::kPointwise), LayerType::kACTIVATION, LayerType::kUNARY,
         LayerType::kELEMENTWISE, LayerType::kSCALE},

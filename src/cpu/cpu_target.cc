@@ -16,6 +16,7 @@
 #include "cpu/simd/bfloat_product.h"
 #include "cpu/simd/byte_product.h"
 #include "cpu/simd/kernels.h"
+#include "ops/integer_matrix_multiply.h"
 #include "ops/separable_convolution.h"
 #include "streams/host_device.h"
 
@@ -70,6 +71,7 @@ class CpuTarget final : public Target {
     if (op.kind() == LayerType::kATTENTION_OUTPUT) return epilogue.empty();
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
+    if (gives_16bit(op)) return false;
     if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
       return epilogue.empty() ? multiplies(*convolution)
                               : convolves_integers(*convolution) && fits_in_slots(epilogue);
@@ -83,6 +85,15 @@ class CpuTarget final : public Target {
   std::vector<LibraryVersion> libraries() const override { return {{"oneDNN", onednn_version()}}; }
 
  private:
+  static bool gives_16bit(const Op& op) {
+    const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op);
+    const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op);
+    const DataType to = convolution != nullptr ? convolution->to
+                        : product != nullptr   ? product->to
+                                               : DataType::kFLOAT;
+    return to == DataType::kHALF || to == DataType::kBF16;
+  }
+
   // Whether there is a fast kernel. oneDNN has no sums.
   static bool multiplies(const IntegerConvolution& convolution) {
     return (!convolution.sum.used && onednn_multiplies_integers())

@@ -5,12 +5,18 @@
 
 namespace tenon::cuda {
 
+/// The major number of its compute capability; 0 without a GPU.
+inline int capability_major() {
+  int device = 0, found = 0;
+  const bool is_known =
+      cudaGetDevice(&device) == cudaSuccess
+      && cudaDeviceGetAttribute(&found, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
+  return is_known ? found : 0;
+}
+
 /// Whether its compute capability is `major`.0 or more.
 inline bool has_capability(int major) {
-  int device = 0, found = 0;
-  return cudaGetDevice(&device) == cudaSuccess
-         && cudaDeviceGetAttribute(&found, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess
-         && found >= major;
+  return capability_major() >= major;
 }
 
 }  // namespace tenon::cuda

@@ -9,10 +9,10 @@
 #include "backend/targets.h"
 #include "common/plugin_kernel.h"
 #include "cuda/check.h"
+#include "cuda/integer_execution.h"
 #include "cuda/kernels.h"
 #include "ops/bit_cast.h"
 #include "ops/bitwise.h"
-#include "ops/integer_matrix_multiply.h"
 #include "tenon/cudart/engine.h"
 
 namespace tenon::cuda {
@@ -41,7 +41,9 @@ std::vector<CandidateList> make_lists() {
        or_host({{"cudnn_convolution", offer_cudnn_convolution, load_cudnn_convolution},
                 {"direct_convolution", offer_direct_convolution}})},
       {{layer_type(PrivateLayer::kIntegerConvolution)},
-       or_host({{"integer_convolution", offer_integer_convolution}})},
+       or_host({{"integer_gemm", offer_integer_gemm, load_integer_gemm},
+                {"integer_depthwise", offer_integer_depthwise, load_integer_depthwise},
+                {"integer_convolution", offer_integer_convolution}})},
       {{LayerType::kPOOLING}, or_host({{"pooling", offer_pooling}})},
       {{LayerType::kREDUCE},
        or_host({{"spatial_mean", offer_spatial_mean}, {"reduce", offer_reduce, load_reduce}})},
@@ -52,7 +54,8 @@ std::vector<CandidateList> make_lists() {
        or_host({{"cublas_fully_connected", offer_cublas_product, load_cublas_product}})},
       {{LayerType::kEINSUM}, or_host({{"cublas_einsum", offer_cublas_einsum, load_cublas_einsum}})},
       {{layer_type(PrivateLayer::kIntegerMatrixMultiply)},
-       or_host({{"integer_matrix_multiply", offer_integer_matrix_multiply}})},
+       or_host({{"integer_gemm", offer_integer_gemm, load_integer_gemm},
+                {"integer_matrix_multiply", offer_integer_matrix_multiply}})},
       {{LayerType::kATTENTION_OUTPUT}, or_host({{"attention", offer_attention}})},
       {{LayerType::kSOFTMAX}, or_host({{"softmax", offer_softmax}})},
       {{LayerType::kRAGGED_SOFTMAX}, or_host({{"ragged_softmax", offer_ragged_softmax}})},
@@ -123,8 +126,11 @@ class CudaTarget final : public Target {
     if (op.kind() == LayerType::kCONVOLUTION || op.kind() == LayerType::kDECONVOLUTION)
       return cudnn_fuses(epilogue);
     if (op.kind() == LayerType::kMATRIX_MULTIPLY) return cublas_fuses(epilogue);
+    // Their epilogue is in the op.
+    if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
+      return has_fast_kernel(*convolution) && integer_epilogue(*convolution).has_value();
     if (const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op))
-      return epilogue.empty() && !product->bounds.used();
+      return integer_epilogue(*product).has_value();
     return op.kind() == LayerType::kATTENTION_OUTPUT && epilogue.empty();
   }
 

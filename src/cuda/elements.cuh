@@ -35,7 +35,7 @@ template <class T, int kCount> struct alignas(sizeof(T) * kCount) Pack {
 };
 
 /// Calls body(T{}) with CUDA's type of the elements: float, half or bfloat16; false for others.
-template <class Body> bool with_device_float(DataType type, Body&& body) {
+template <class Body> __host__ __device__ bool with_device_float(DataType type, Body&& body) {
   if (type == DataType::kFLOAT)
     body(float{});
   else if (type == DataType::kHALF)

@@ -1,15 +1,57 @@
-// Layers of 8-bit integers at certain shapes: a convolution and a product of matrices have the same
-// inputs.
+// What kernels of layers of 8-bit integers share: a convolution and a product of matrices have the
+// same inputs and epilogues.
 #pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
 
 #include "backend/target.h"
 #include "base/cuda_stream.h"
 #include "cuda/check.h"
-#include "ops/support/integer_operands.h"
+#include "cuda/integer_epilogue.h"
+#include "ops/integer_convolution.h"
+#include "ops/integer_matrix_multiply.h"
 
 namespace tenon::cuda {
 
-/// `Parameters` are those of one launch; its addresses are set here.
+/// What follows the sums, without addresses; nothing where the program is not one of the simple
+/// ones. Without inputs only to ask whether there is one.
+std::optional<IntegerEpilogue> integer_epilogue(const IntegerConvolution& op,
+                                                std::span<const TensorSpec> inputs = {});
+std::optional<IntegerEpilogue> integer_epilogue(const IntegerMatrixMultiply& op,
+                                                std::span<const TensorSpec> inputs = {});
+/// Where its operands are.
+void set_operands(IntegerEpilogue& e, const RunArguments& arguments);
+/// An input of one number, or one for each of so many output channels. Throws for others.
+IntegerEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input, int64_t channels);
+
+/// Where weights lie: of an output channel and a position in its depth, in the layer's weights and
+/// in those that a kernel keeps: int8, less their zero points, zeros between.
+struct IntegerPacking {
+  using Index = std::function<int64_t(int64_t output_channel, int64_t position)>;
+  int64_t output_channels = 0, depth = 0, bytes = 0;
+  Index source, target;
+};
+
+/// What is known of the weights, the bias and the data's zero point while a plan is built.
+class PackedIntegers {
+ public:
+  enum : size_t { kWeights, kBias, kWeightsSum, kPadding, kCount };
+
+  /// Constants of the request, as tensors in that order: the weights, int32 lists for all output
+  /// channels of the bias and of the sums of the weights, and 16 bytes of the data's zero point.
+  /// Or why there are none.
+  static Variant<std::vector<Tensor>, std::string> pack(const KernelRequest& request,
+                                                        const IntegerPacking& packing);
+  /// Throws unless a plan's are such tensors.
+  static void check(std::span<const Tensor> stored, const IntegerPacking& packing);
+  /// Which inputs a kernel need not read then.
+  static std::vector<bool> inputs(size_t count);
+};
+
+/// `Parameters` are those of one launch of a kernel that reads all operands; its addresses are set
+/// here.
 template <class Parameters> class IntegerExecution final : public Execution {
  public:
   using Launch = void (*)(const Parameters& parameters, cudaStream_t stream);
@@ -24,9 +66,7 @@ template <class Parameters> class IntegerExecution final : public Execution {
     p.data_zero.data = arguments.input(In::kDataZero);
     p.weights_zero.data = arguments.input(In::kWeightsZero);
     p.bias.data = arguments.input(In::kBias);
-    p.scale.data = arguments.input(In::kResultScale);
-    p.shift.data = arguments.input(In::kResultShift);
-    p.result_zero.data = arguments.input(In::kResultZero);
+    set_operands(p.epilogue, arguments);
     p.result = arguments.outputs[0];
     launch_(p, to_cuda(arguments.stream));
     check_launch(what_);

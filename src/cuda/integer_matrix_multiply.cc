@@ -36,7 +36,6 @@ Parameters parameters_of(const IntegerMatrixMultiply& op, std::span<const Tensor
   Parameters p;
   p.data_type = inputs[In::kData].type;
   p.weights_type = inputs[In::kWeights].type;
-  p.to = op.to;
   p.rows = a[a.rank() - 2];
   p.columns = b.back();
   p.depth = a.back();
@@ -44,19 +43,10 @@ Parameters parameters_of(const IntegerMatrixMultiply& op, std::span<const Tensor
   constexpr int64_t kMaxBlocks = 65535, kTile = 64;
   require(p.batch <= kMaxBlocks && p.rows <= kMaxBlocks * kTile,
           "a product of {} and {} is too large", a, b);
-  const auto list = [&](size_t i, int64_t channels) {
-    if (inputs.size() <= i || !inputs[i].present) return Parameters::List();
-    const int64_t found = inputs[i].shape.volume();
-    require(found == 1 || found == channels, "expected 1 or {} elements in input {}, found {}",
-            channels, i, found);
-    return Parameters::List{nullptr, found == 1 ? 0 : 1};
-  };
-  p.data_zero = list(In::kDataZero, 1);
-  p.weights_zero = list(In::kWeightsZero, p.columns);
-  p.bias = list(In::kBias, p.columns);
-  p.scale = list(In::kResultScale, p.columns);
-  p.result_zero = list(In::kResultZero, 1);
-  p.shift = list(In::kResultShift, p.columns);
+  p.data_zero = list_of(inputs, In::kDataZero, 1);
+  p.weights_zero = list_of(inputs, In::kWeightsZero, p.columns);
+  p.bias = list_of(inputs, In::kBias, p.columns);
+  p.epilogue = *integer_epilogue(op, inputs);
   return p;
 }
 
@@ -77,8 +67,7 @@ class IntegerProductKernel final : public Kernel {
 
 Offer offer_integer_matrix_multiply(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerMatrixMultiply&>(request.op);
-  if (op.bounds.used() || !op.epilogue.empty())
-    return "bounds of the result and epilogues are not supported";
+  if (!integer_epilogue(op)) return "the epilogue is not supported";
   constexpr int kAmpere = 8;
   if (!has_capability(kAmpere)) return "it needs a GPU of compute capability 8.0 or more";
   return std::make_unique<IntegerProductKernel>(op);

@@ -1,6 +1,7 @@
 #include <type_traits>
 
 #include "cuda/integer_product.h"
+#include "cuda/tensor_cores.cuh"
 
 namespace tenon::cuda {
 namespace {
@@ -13,25 +14,6 @@ constexpr int kThreads = 128;           // four warps, each of 32 rows and 32 co
 constexpr int kStep = kDepth + 16;      // bytes between rows in shared memory
 constexpr uint32_t kOnes = 0x01010101;  // four ones
 
-// c (16, 8) += a (16, 32) b (32, 8); sums wrap.
-template <class A, class B>
-__device__ void multiply_add(int32_t (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-#define TENON_MULTIPLY(types)                                               \
-  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types               \
-               ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
-               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])             \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
-  if constexpr (std::is_signed_v<A> && std::is_signed_v<B>)
-    TENON_MULTIPLY("s8.s8");
-  else if constexpr (std::is_signed_v<A>)
-    TENON_MULTIPLY("s8.u8");
-  else if constexpr (std::is_signed_v<B>)
-    TENON_MULTIPLY("u8.s8");
-  else
-    TENON_MULTIPLY("u8.u8");
-#undef TENON_MULTIPLY
-}
-
 // Four neighbours of a row from `at` on; zeros beyond `count`.
 __device__ uint32_t read_4(const uint8_t* row, int64_t at, int64_t count) {
   if (at + 4 <= count && reinterpret_cast<uintptr_t>(row + at) % 4 == 0)
@@ -42,15 +24,12 @@ __device__ uint32_t read_4(const uint8_t* row, int64_t at, int64_t count) {
   return word;
 }
 
-__device__ int32_t whole(const Parameters::List& list, DataType type, int64_t i) {
+__device__ int32_t whole(const IntegerEpilogue::List& list, DataType type, int64_t i) {
   if (list.data == nullptr) return 0;
   const int64_t at = i * list.step;
   if (type == DataType::kINT8) return static_cast<const int8_t*>(list.data)[at];
   if (type == DataType::kUINT8) return static_cast<const uint8_t*>(list.data)[at];
   return static_cast<const int32_t*>(list.data)[at];
-}
-__device__ float real(const Parameters::List& list, int64_t i, float otherwise) {
-  return list.data == nullptr ? otherwise : static_cast<const float*>(list.data)[i * list.step];
 }
 
 // Rows [first, first + kTile) of `data`, elements [k, k + kDepth).
@@ -86,27 +65,7 @@ __device__ void load_weights(const Parameters& p, const uint8_t* weights, int64_
   }
 }
 
-// What becomes of a sum, as Requantization has it.
-template <class To> __device__ To requantized(const Parameters& p, int32_t sum, int64_t column) {
-  if constexpr (std::is_same_v<To, int32_t>) {
-    return sum;
-  } else {
-    const float x = __fadd_rn(__fmul_rn(static_cast<float>(sum), real(p.scale, column, 1.f)),
-                              real(p.shift, column, 0.f));
-    if constexpr (std::is_same_v<To, float>) {
-      return x;
-    } else {
-      constexpr bool kSigned = std::is_signed_v<To>;
-      const int32_t zero = whole(p.result_zero, p.to, 0);
-      const float low = static_cast<float>((kSigned ? -128 : 0) - zero);
-      const float high = static_cast<float>((kSigned ? 127 : 255) - zero);
-      const float above = x > low ? x : low;  // NaN becomes low
-      return static_cast<To>(__float2int_rn(above < high ? above : high) + zero);
-    }
-  }
-}
-
-template <class A, class B, class To> __global__ void multiply(Parameters p) {
+template <class A, class B> __global__ void multiply(Parameters p) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack the instruction, and it is not launched there
   __shared__ __align__(16) uint8_t data_tile[kTile][kStep], weights_tile[kTile][kStep];
   int64_t rest = blockIdx.z, data_at = 0, weights_at = 0;
@@ -117,7 +76,6 @@ template <class A, class B, class To> __global__ void multiply(Parameters p) {
   }
   const auto* data = static_cast<const uint8_t*>(p.data) + data_at * p.rows * p.depth;
   const auto* weights = static_cast<const uint8_t*>(p.weights) + weights_at * p.depth * p.columns;
-  To* result = static_cast<To*>(p.result) + blockIdx.z * p.rows * p.columns;
   const int64_t first_row = blockIdx.y * int64_t{kTile}, first_column = blockIdx.x * int64_t{kTile};
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int group = lane / 4, quad = lane % 4;
@@ -126,7 +84,7 @@ template <class A, class B, class To> __global__ void multiply(Parameters p) {
   // Sums of products, and the sums of the data's rows and the weights' columns, which zero points
   // multiply: they come from products with ones.
   int32_t sum[2][4][4] = {}, row_sum[2][4] = {}, column_sum[4][4] = {};
-  const uint32_t one_rows[4] = {kOnes, kOnes, kOnes, kOnes}, one_columns[2] = {kOnes, kOnes};
+  const uint32_t one_rows[4] = {kOnes, kOnes, kOnes, kOnes};
   for (int64_t k = 0; k < p.depth; k += kDepth) {
     __syncthreads();
     load_data(p, data, first_row, k, data_tile);
@@ -150,12 +108,13 @@ template <class A, class B, class To> __global__ void multiply(Parameters p) {
           b[n][i] = word(weights_tile, own_column + n * 8 + group, quad * 4 + i * 16);
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
-        multiply_add<A, uint8_t>(row_sum[m], a[m], one_columns);
+        multiply_add_bytes<A, uint8_t>(row_sum[m], a[m], kOnes, kOnes);
 #pragma unroll
-        for (int n = 0; n < 4; ++n) multiply_add<A, B>(sum[m][n], a[m], b[n]);
+        for (int n = 0; n < 4; ++n) multiply_add_bytes<A, B>(sum[m][n], a[m], b[n][0], b[n][1]);
       }
 #pragma unroll
-      for (int n = 0; n < 4; ++n) multiply_add<uint8_t, B>(column_sum[n], one_rows, b[n]);
+      for (int n = 0; n < 4; ++n)
+        multiply_add_bytes<uint8_t, B>(column_sum[n], one_rows, b[n][0], b[n][1]);
     }
   }
   const auto data_zero = static_cast<uint32_t>(whole(p.data_zero, p.data_type, 0));
@@ -175,7 +134,8 @@ template <class A, class B, class To> __global__ void multiply(Parameters p) {
         if (row >= p.rows) continue;
         const uint32_t all = static_cast<uint32_t>(sum[m][n][i]) + constant
                              - zero * static_cast<uint32_t>(row_sum[m][i]);
-        result[row * p.columns + column] = requantized<To>(p, static_cast<int32_t>(all), column);
+        store_result(p.epilogue, static_cast<int32_t>(all), column, p.result,
+                     (blockIdx.z * p.rows + row) * p.columns + column);
       }
     }
 #endif
@@ -186,14 +146,7 @@ template <class A, class B> void launch(const Parameters& p, cudaStream_t stream
     return static_cast<unsigned>((extent + kTile - 1) / kTile);
   };
   const dim3 grid(tiles(p.columns), tiles(p.rows), static_cast<unsigned>(p.batch));
-  if (p.to == DataType::kINT32)
-    multiply<A, B, int32_t><<<grid, kThreads, 0, stream>>>(p);
-  else if (p.to == DataType::kFLOAT)
-    multiply<A, B, float><<<grid, kThreads, 0, stream>>>(p);
-  else if (p.to == DataType::kINT8)
-    multiply<A, B, int8_t><<<grid, kThreads, 0, stream>>>(p);
-  else
-    multiply<A, B, uint8_t><<<grid, kThreads, 0, stream>>>(p);
+  multiply<A, B><<<grid, kThreads, 0, stream>>>(p);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cuda/integer_epilogue.h"
 
 namespace tenon::cuda {
 
@@ -13,12 +14,8 @@ namespace tenon::cuda {
 /// layer IntegerMatrixMultiply defines it: data (rows, depth), weights (depth, columns), in rows.
 struct IntegerProductParameters {
   static constexpr int kMaxAxes = 6;
-  /// One number, or one for each column; null data: none.
-  struct List {
-    const void* data = nullptr;
-    int step = 0;
-  };
-  DataType data_type = DataType::kINT8, weights_type = DataType::kINT8, to = DataType::kINT32;
+  using List = IntegerEpilogue::List;  // columns are output channels
+  DataType data_type = DataType::kINT8, weights_type = DataType::kINT8;
   const void *data = nullptr, *weights = nullptr;
   void* result = nullptr;
   int64_t rows = 0, columns = 0, depth = 0;
@@ -26,7 +23,8 @@ struct IntegerProductParameters {
   int axes = 0;
   int64_t extents[kMaxAxes] = {}, data_steps[kMaxAxes] = {}, weights_steps[kMaxAxes] = {};
   int64_t batch = 1;
-  List data_zero, weights_zero, bias, scale, shift, result_zero;
+  List data_zero, weights_zero, bias;  // bytes, bytes, int32; 0
+  IntegerEpilogue epilogue;
 };
 
 void launch_integer_product(const IntegerProductParameters& parameters, cudaStream_t stream);

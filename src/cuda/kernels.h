@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/target.h"
+#include "ops/integer_convolution.h"
 
 namespace tenon::cuda {
 
@@ -31,7 +32,13 @@ Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer load_depthwise_convolution(const KernelRequest& request, const StoredKernel& stored);
 /// Plain sums, of any shape.
 Offer offer_direct_convolution(const KernelRequest& request);
+/// The same of bytes.
 Offer offer_integer_convolution(const KernelRequest& request);
+/// One window of bytes for each channel.
+Offer offer_integer_depthwise(const KernelRequest& request);
+Offer load_integer_depthwise(const KernelRequest& request, const StoredKernel& stored);
+/// Whether a kernel for tensor cores, or for depthwise convolutions, makes it.
+bool has_fast_kernel(const IntegerConvolution& op);
 /// What times of convolutions depend on: the libraries' versions.
 std::string convolution_timing_id();
 /// Whether cuDNN may compute the program as part of the convolution before it.
@@ -53,6 +60,10 @@ bool cublas_fuses(const PointwiseProgram& epilogue);
 
 // Our own kernels.
 Offer offer_attention(const KernelRequest& request);
+/// Convolutions and products with constant weights of bytes.
+Offer offer_integer_gemm(const KernelRequest& request);
+Offer load_integer_gemm(const KernelRequest& request, const StoredKernel& stored);
+/// Products of any matrices of bytes.
 Offer offer_integer_matrix_multiply(const KernelRequest& request);
 Offer offer_normalization(const KernelRequest& request);
 Offer offer_ragged_softmax(const KernelRequest& request);

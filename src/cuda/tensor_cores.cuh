@@ -1,5 +1,5 @@
-// Products of small matrices by tensor cores (mma.sync m16n8k16), and what brings them there; from
-// compute capability 8.0 on.
+// Products of small matrices by tensor cores (mma.sync m16n8k16, of bytes m16n8k32), and what
+// brings them there; from compute capability 8.0 on.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -25,6 +25,26 @@ __device__ void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
         "{%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/// c (16, 8) += a (16, 32) b (32, 8), of int8_t and uint8_t; sums wrap.
+template <class A, class B>
+__device__ void multiply_add_bytes(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                   uint32_t b1) {
+#define TENON_MULTIPLY(types)                                               \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types               \
+               ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])             \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+  if constexpr (std::is_signed_v<A> && std::is_signed_v<B>)
+    TENON_MULTIPLY("s8.s8");
+  else if constexpr (std::is_signed_v<A>)
+    TENON_MULTIPLY("s8.u8");
+  else if constexpr (std::is_signed_v<B>)
+    TENON_MULTIPLY("u8.s8");
+  else
+    TENON_MULTIPLY("u8.u8");
+#undef TENON_MULTIPLY
 }
 
 __device__ inline uint32_t shared_address(const void* p) {

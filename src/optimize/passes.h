@@ -51,6 +51,8 @@ std::optional<Patch> convolution_epilogue(const Network& network, const Target& 
 std::optional<Patch> separable_convolution(const Network& network, const Target& target);
 /// Trees of element-wise layers become one layer.
 std::optional<Patch> pointwise_chains(const Network& network, const Target& target);
+/// Layers of integers whose float32 result is only cast to a 16-bit type give that type.
+std::optional<Patch> integer_casts(const Network& network, const Target& target);
 /// An element-wise layer of one tensor between a layer of integers and a Quantize becomes its
 /// epilogue, and the Quantize part of it.
 std::optional<Patch> integer_epilogues(const Network& network, const Target& target);

@@ -41,6 +41,7 @@ constexpr Pass kPasses[] = {
     {"attention_strides", attention_strides},          // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
     {"integer_epilogues", integer_epilogues},  // of whole chains
+    {"integer_casts", integer_casts},          // where no byte follows
 };
 
 // A patch takes all it finds in one sweep, so few are needed; the rest is not worth the time.

@@ -56,6 +56,7 @@ std::string prepare_model(const std::string& path, const PrepareModelOptions& op
   auto edited = edit::Model::load(path);
   name_nodes(edited);
   const bool is_raised = raise_opset(edited, options.log);
+  edit::remove_without_effect(edited);  // exporters put Identity between equal weights and readers
   const size_t count = edit::fold_into_weights(edited);
   if (count > 0) options.log.info("{} nodes became part of convolutions", count);
   const auto model = parsed(edited.serialize(), path);

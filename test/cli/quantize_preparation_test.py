@@ -88,6 +88,16 @@ class Preparation(CliTest):
         self.assertFalse({"w0", "w1", "b1", "mean0", "var1"} & set(constants), "what nothing reads any more is gone")
         self.assertLess(self.loss(result, model), .02)
 
+    def test_constants_behind_identity_are_constants(self):
+        """As PyTorch's exporter shares weights that are equal."""
+        model, c = with_norms()
+        norm = next(n for n in model.graph.node if n.op_type == "BatchNormalization")
+        model.graph.node.insert(0, node("Identity", [norm.input[1]], "shared"))
+        norm.input[1] = "shared"
+        result, _ = self.quantize(model)
+        self.assertEqual({n.op_type for n in result.graph.node} & {"BatchNormalization", "Identity"}, set())
+        self.assertLess(self.loss(result, model), .02)
+
     def test_opsets_are_raised(self):
         constants = {"w": tensor(8, 3, 3, 3, scale=.3)}
         nodes = [node("Conv", ["x", "w"], "c"), node("ReduceSum", ["c"], "s", axes=[2], keepdims=1), node("Squeeze", ["s"], "q", axes=[2]),

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cuda/integer_epilogue.h"
 #include "cuda/simple_epilogue.h"
 
 namespace tenon::cuda {
@@ -25,7 +26,16 @@ struct DepthwiseParameters {
   SimpleEpilogue epilogue;  // which adds nothing
 };
 
+/// Of bytes: `type` is int8 or uint8, weights are int8 less their zero points, and the bias is
+/// int32. The other epilogue is not used.
+struct IntegerDepthwiseParameters {
+  DepthwiseParameters plane;
+  const void* data_zero = nullptr;  // one byte; null: 0
+  IntegerEpilogue epilogue;
+};
+
 /// Not for empty results.
 void launch_depthwise(const DepthwiseParameters& p, cudaStream_t stream);
+void launch_integer_depthwise(const IntegerDepthwiseParameters& p, cudaStream_t stream);
 
 }  // namespace tenon::cuda

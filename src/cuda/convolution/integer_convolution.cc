@@ -29,15 +29,9 @@ class IntegerConvolutionKernel final : public Kernel {
     IntegerConvolutionParameters p;
     p.data_is_signed = inputs[In::kData].type == DataType::kINT8;
     p.weights_are_signed = inputs[In::kWeights].type == DataType::kINT8;
-    const auto set_step = [&](IntegerConvolutionParameters::List& list, size_t i) {
-      const bool is_list = i < inputs.size() && inputs[i].present && inputs[i].shape.volume() > 1;
-      list.step = is_list ? 1 : 0;
-    };
-    set_step(p.weights_zero, In::kWeightsZero);
-    set_step(p.bias, In::kBias);
-    set_step(p.scale, In::kResultScale);
-    set_step(p.shift, In::kResultShift);
-    p.to = op_.to;
+    p.weights_zero = list_of(inputs, In::kWeightsZero, op_.output_channels);
+    p.bias = list_of(inputs, In::kBias, op_.output_channels);
+    p.epilogue = *integer_epilogue(op_, inputs);
     p.images = in[0];
     p.groups = op_.groups;
     p.depth = depth;
@@ -63,8 +57,7 @@ Offer offer_integer_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
   if (op.kernel.rank() < 1 || op.kernel.rank() > 3 || op.groups < 1)
     return "only one to three spatial axes are supported";
-  if (op.sum.used || op.bounds.used() || !op.epilogue.empty())
-    return "sums, bounds of the result and epilogues are not supported";
+  if (!integer_epilogue(op)) return "the epilogue is not supported";
   return std::make_unique<IntegerConvolutionKernel>(op);
 }
 

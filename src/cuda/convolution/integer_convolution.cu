@@ -6,43 +6,6 @@ namespace {
 constexpr int kThreads = 128;
 using Parameters = IntegerConvolutionParameters;
 
-template <class T>
-__device__ T element(const Parameters::List& list, int64_t output_channel, T otherwise) {
-  return list.data == nullptr ? otherwise
-                              : static_cast<const T*>(list.data)[output_channel * list.step];
-}
-
-__device__ int32_t byte_of(const Parameters::List& list, int64_t output_channel, bool is_signed) {
-  return is_signed ? int32_t{element<int8_t>(list, output_channel, 0)}
-                   : int32_t{element<uint8_t>(list, output_channel, 0)};
-}
-
-// Rounded as Requantization does it: without joining product and sum.
-template <class T>
-__device__ void store_quantized(const Parameters& p, float x, T zero, float lowest, float highest,
-                                int64_t at) {
-  const float low = lowest - static_cast<float>(zero), high = highest - static_cast<float>(zero);
-  x = x > low ? x : low;
-  x = x < high ? x : high;
-  static_cast<T*>(p.result)[at] = static_cast<T>(static_cast<int32_t>(rintf(x)) + zero);
-}
-
-__device__ void store(const Parameters& p, int32_t sum, int64_t output_channel, int64_t at) {
-  if (p.to == DataType::kINT32) {
-    static_cast<int32_t*>(p.result)[at] = sum;
-    return;
-  }
-  const float x =
-      __fadd_rn(__fmul_rn(static_cast<float>(sum), element<float>(p.scale, output_channel, 1.f)),
-                element<float>(p.shift, output_channel, 0.f));
-  if (p.to == DataType::kFLOAT)
-    static_cast<float*>(p.result)[at] = x;
-  else if (p.to == DataType::kINT8)
-    store_quantized<int8_t>(p, x, element<int8_t>(p.result_zero, 0, 0), -128, 127, at);
-  else
-    store_quantized<uint8_t>(p, x, element<uint8_t>(p.result_zero, 0, 0), 0, 255, at);
-}
-
 // A thread makes an element; neighbours along a row share the weights.
 template <class Data, class Weight> __global__ void convolve(Parameters p, int64_t count) {
   const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -60,9 +23,14 @@ template <class Data, class Weight> __global__ void convolve(Parameters p, int64
       static_cast<const Data*>(p.data) + (image * p.depth * p.groups + first) * plane;
   const int64_t taps = p.axes.kernel[0] * p.axes.kernel[1] * p.axes.kernel[2];
   const Weight* weights = static_cast<const Weight*>(p.weights) + output_channel * p.depth * taps;
-  const int32_t data_zero = byte_of(p.data_zero, 0, p.data_is_signed);
-  const int32_t weights_zero = byte_of(p.weights_zero, output_channel, p.weights_are_signed);
-  uint32_t sum = static_cast<uint32_t>(element<int32_t>(p.bias, output_channel, 0));  // which wraps
+  const auto zero = [&](const Parameters::List& list, bool is_signed) {
+    return list.data == nullptr ? 0 : byte_at(list.data, is_signed, output_channel * list.step);
+  };
+  const int32_t data_zero = zero(p.data_zero, p.data_is_signed);
+  const int32_t weights_zero = zero(p.weights_zero, p.weights_are_signed);
+  uint32_t sum = 0;  // which wraps
+  if (p.bias.data != nullptr)
+    sum = static_cast<const uint32_t*>(p.bias.data)[output_channel * p.bias.step];
   for (int64_t kz = 0; kz < p.axes.kernel[0]; ++kz) {
     const int64_t z = position[0] * p.axes.stride[0] + kz * p.axes.dilation[0] - p.axes.pre[0];
     if (z < 0 || z >= p.axes.in[0]) continue;
@@ -80,7 +48,7 @@ template <class Data, class Weight> __global__ void convolve(Parameters p, int64
       }
     }
   }
-  store(p, static_cast<int32_t>(sum), output_channel, at);
+  store_result(p.epilogue, static_cast<int32_t>(sum), output_channel, p.result, at);
 }
 
 template <class Data, class Weight> void launch(const Parameters& p, cudaStream_t stream) {

@@ -187,6 +187,10 @@ std::optional<SimpleEpilogue> match_simple_epilogue(const PointwiseProgram& prog
     epilogue.function = Function::kClip;
     epilogue.low = s.alpha;
     epilogue.high = s.beta;
+  } else if (is_last && function == ActivationType::kGELU_ERF) {
+    epilogue.function = Function::kGelu;
+  } else if (is_last && function == ActivationType::kGELU_TANH) {
+    epilogue.function = Function::kGeluTanh;
   } else if (next + 1 == steps.size() && joins(ElementWiseOperation::kPROD, value, gate)) {
     const bool is_hard = function == ActivationType::kHARD_SIGMOID && s.beta == 0.5f
                          && std::abs(s.alpha - 1 / 6.f) < 1e-7f;

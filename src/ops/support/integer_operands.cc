@@ -51,8 +51,10 @@ template <class To> void read_list(std::span<const TensorView> inputs, int i, st
 }  // namespace
 
 void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
-  require(to == DataType::kINT32 || to == DataType::kFLOAT || is_byte(to),
-          "expected int32, float32, int8 or uint8 as the type of the result, found {}",
+  require(to == DataType::kINT32 || to == DataType::kFLOAT || to == DataType::kHALF
+              || to == DataType::kBF16 || is_byte(to),
+          "expected int32, float32, float16, bfloat16, int8 or uint8 as the type of the result, "
+          "found {}",
           name_of(to));
   for (int i : {In::kData, In::kWeights})
     require(is_byte(c.type(i)), "expected {} (input {}) of type int8 or uint8, found {}",

@@ -58,6 +58,12 @@ void Requantization::store(const int32_t* sums, int64_t count, void* out) const 
       return;
     case DataType::kFLOAT:
       return store_all(*this, sums, count, static_cast<float*>(out), [](float x) { return x; });
+    case DataType::kHALF:
+      return store_all(*this, sums, count, static_cast<Half*>(out),
+                       [](float x) { return static_cast<Half>(x); });
+    case DataType::kBF16:
+      return store_all(*this, sums, count, static_cast<BFloat16*>(out),
+                       [](float x) { return BFloat16(x); });
     case DataType::kINT8:
       return store_quantized(*this, sums, count, static_cast<int8_t*>(out));
     case DataType::kUINT8:

@@ -43,7 +43,7 @@ struct Requantization {
   float zero = 0;
   ResultBounds bounds = {};
 
-  /// Element i of `to` comes from sum i. Any of float32, int32, int8, uint8.
+  /// Element i of `to` comes from sum i. Any of float32, float16, bfloat16, int32, int8, uint8.
   void store(const int32_t* sums, int64_t count, void* to) const;
 };
 

@@ -1,0 +1,227 @@
+// Convolutions without groups and products with one matrix of constant weights, of 8-bit integers,
+// as an implicit GEMM by tensor cores.
+#include "cuda/integer_gemm.h"
+
+#include "cuda/capability.h"
+#include "cuda/empty_execution.h"
+#include "cuda/integer_execution.h"
+#include "cuda/kernels.h"
+#include "cuda/variant_kernel.h"
+#include "ops/support/window.h"
+
+namespace tenon::cuda {
+namespace {
+
+using In = IntegerInputs;
+using Tile = IntegerGemm::Tile;
+
+// Those of wgmma last.
+constexpr std::pair<Tile, const char*> kTiles[] = {
+    {Tile::k128x128, "128x128"},
+    {Tile::k128x64, "128x64"},
+    {Tile::k64x64, "64x64"},
+    {Tile::k64x32, "64x32"},
+    {Tile::kWarpgroups256x128, "256x128 of warpgroups"},
+    {Tile::kWarpgroups128x256, "128x256 of warpgroups"},
+    {Tile::kWarpgroups128x128, "128x128 of warpgroups"},
+    {Tile::kWarpgroups128x64, "128x64 of warpgroups"}};
+constexpr size_t kTilesOfWarpgroups = 4;
+
+size_t tile_count() {
+  constexpr int kHopper = 9;
+  return std::size(kTiles) - (capability_major() == kHopper ? 0 : kTilesOfWarpgroups);
+}
+
+// What of a layer depends on its shapes: all but operands and the tile.
+using Geometry = std::function<IntegerGemm(std::span<const TensorSpec> inputs,
+                                           std::span<const TensorSpec> outputs)>;
+
+class IntegerGemmExecution final : public Execution {
+ public:
+  explicit IntegerGemmExecution(const IntegerGemm& parameters) : p_(parameters) {}
+  void run(const RunArguments& arguments) override {
+    const auto packed = [&](size_t i) { return arguments.packed[i]; };
+    p_.data = arguments.input(In::kData);
+    p_.weights = packed(PackedIntegers::kWeights);
+    p_.bias = static_cast<const int32_t*>(packed(PackedIntegers::kBias));
+    p_.weights_sum = static_cast<const int32_t*>(packed(PackedIntegers::kWeightsSum));
+    p_.padding = p_.data_zero = packed(PackedIntegers::kPadding);
+    set_operands(p_.epilogue, arguments);
+    p_.result = arguments.outputs[0];
+    const void* const tensors[] = {p_.data, p_.epilogue.addend, p_.result};
+    check_alignment(tensors, 16);
+    launch_integer_gemm(p_, to_cuda(arguments.stream));
+    check_launch("a product of bytes");
+  }
+
+ private:
+  IntegerGemm p_;
+};
+
+class IntegerGemmKernel final : public VariantKernel<IntegerGemmKernel> {
+ public:
+  explicit IntegerGemmKernel(Geometry geometry) : geometry_(std::move(geometry)) { choose(0); }
+  size_t variant_count() const { return tile_count(); }
+  void describe_variant() { describe_as(kTiles[chosen()].second); }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    if (outputs[0].shape.volume() == 0) return std::make_unique<EmptyExecution>();
+    IntegerGemm p = geometry_(inputs, outputs);
+    p.tile = kTiles[chosen()].first;
+    return std::make_unique<IntegerGemmExecution>(p);
+  }
+
+ private:
+  Geometry geometry_;
+};
+
+// A number that the kernel counts with in 32 bits.
+int number(int64_t extent) {
+  require(extent >= 0 && extent < int64_t{1} << 30,
+          "an extent of {} is too large for a product of bytes", extent);
+  return static_cast<int>(extent);
+}
+
+// A layer as this kernel has it.
+struct Layer {
+  Geometry geometry;
+  IntegerPacking packing;
+  bool channels_last = false;
+};
+using MadeLayer = Variant<Layer, std::string>;
+
+IntegerGemm convolution_geometry(const IntegerConvolution& op, std::span<const TensorSpec> inputs,
+                                 std::span<const TensorSpec> outputs) {
+  const Shape &in = inputs[In::kData].shape, &out = outputs[0].shape;
+  require(in.rank() == op.kernel.rank() + 2 && out.rank() == in.rank() && out[0] == in[0]
+              && out[1] == op.output_channels,
+          "data {} and result {} of a convolution do not fit", in, out);
+  require(out.volume() / op.output_channels < int64_t{1} << 31,
+          "a result of {} has too many positions", out);
+  IntegerGemm p;
+  p.epilogue = *integer_epilogue(op, inputs);
+  p.data_is_signed = inputs[In::kData].type == DataType::kINT8;
+  p.images = number(in[0]);
+  p.channels = number(in[1]);
+  p.output_channels = number(out[1]);
+  const auto windows = make_windows(op.kernel.rank(), op.kernel, op.stride, op.dilation,
+                                    op.pre_padding, op.post_padding);
+  const size_t missing = 2 - windows.size();
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const Window w = resolved(windows[i], in[axis], out[axis], op.padding_mode);
+    p.in[missing + i] = number(in[axis]);
+    p.out[missing + i] = number(out[axis]);
+    p.kernel[missing + i] = number(w.kernel);
+    p.stride[missing + i] = number(w.stride);
+    p.dilation[missing + i] = number(w.dilation);
+    p.pre[missing + i] = number(w.pre);
+    number(w.reach() + w.stride * out[axis]);
+  }
+  return p;
+}
+
+MadeLayer layer_of(const IntegerConvolution& op, const KernelRequest& request) {
+  const Shape& data = request.inputs[In::kData].shape;
+  if (op.kernel.rank() < 1 || op.kernel.rank() > 2)
+    return std::string("only one or two spatial axes are supported");
+  if (op.groups != 1) return std::string("groups are not supported");
+  if (!integer_epilogue(op)) return std::string("the epilogue is not supported");
+  const int64_t channels = data[1], taps = op.kernel.volume();
+  const int64_t lines = op.kernel.rank() == 2 ? op.kernel[0] : 1, columns = op.kernel.back();
+  if (channels == 0 || channels * taps >= int64_t{1} << 26)
+    return std::string("so many channels are not supported");
+  if (channels % IntegerGemm::kChunk != 0 && op.dilation.back() != 1)
+    return std::string("a dilation is supported only for multiples of 16 channels");
+  Layer layer;
+  layer.channels_last = true;
+  layer.geometry = [op](auto inputs, auto outputs) {
+    return convolution_geometry(op, inputs, outputs);
+  };
+  const int64_t row = IntegerGemm::row_bytes(lines, columns, channels);
+  const int64_t line = IntegerGemm::line_bytes(columns, channels), of_line = columns * channels;
+  layer.packing = {op.output_channels, channels * taps, op.output_channels * row,
+                   [=](int64_t output_channel, int64_t position) {
+                     const int64_t tap = position / channels, channel = position % channels;
+                     return (output_channel * channels + channel) * taps + tap;
+                   },
+                   [=](int64_t output_channel, int64_t position) {
+                     return output_channel * row + position / of_line * line + position % of_line;
+                   }};
+  return layer;
+}
+
+IntegerGemm product_geometry(const IntegerMatrixMultiply& op, std::span<const TensorSpec> inputs) {
+  const Shape &a = inputs[In::kData].shape, &b = inputs[In::kWeights].shape;
+  require(a.rank() == b.rank() && a.back() == b[b.rank() - 2], "cannot multiply {} by {}", a, b);
+  IntegerGemm p;
+  p.epilogue = *integer_epilogue(op, inputs);
+  p.data_is_signed = inputs[In::kData].type == DataType::kINT8;
+  p.channels = number(a.back());
+  p.output_channels = number(b.back());
+  p.in[1] = p.out[1] = number(a.volume(0, a.rank() - 1));
+  return p;
+}
+
+MadeLayer layer_of(const IntegerMatrixMultiply& op, const KernelRequest& request) {
+  const Shape& weights = request.inputs[In::kWeights].shape;
+  if (weights.rank() < 2 || weights.volume(0, weights.rank() - 2) != 1)
+    return std::string("several matrices of weights are not supported");
+  if (!integer_epilogue(op)) return std::string("the epilogue is not supported");
+  const int64_t depth = weights[weights.rank() - 2], columns = weights.back();
+  if (depth == 0 || depth >= int64_t{1} << 26)
+    return std::string("so many columns of the data are not supported");
+  Layer layer;
+  layer.geometry = [op](auto inputs, auto) { return product_geometry(op, inputs); };
+  const int64_t row = IntegerGemm::row_bytes(1, 1, depth);
+  layer.packing = {columns, depth, columns * row,
+                   [columns](int64_t column, int64_t k) { return k * columns + column; },
+                   [row](int64_t column, int64_t k) { return column * row + k; }};
+  return layer;
+}
+
+MadeLayer layer_of(const KernelRequest& request) {
+  constexpr int kAmpere = 8;
+  if (!has_capability(kAmpere))
+    return std::string("it needs a GPU of compute capability 8.0 or more");
+  if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&request.op))
+    return layer_of(*convolution, request);
+  return layer_of(static_cast<const IntegerMatrixMultiply&>(request.op), request);
+}
+
+std::unique_ptr<IntegerGemmKernel> make(const Layer& layer, const KernelRequest& request) {
+  auto kernel = std::make_unique<IntegerGemmKernel>(layer.geometry);
+  kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
+  if (layer.channels_last) {
+    for (const size_t i : {size_t{In::kData}, size_t{IntegerConvolution::kAddend}})
+      if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kChannelsLast;
+    kernel->output_layouts = {Layout::kChannelsLast};
+  }
+  kernel->input_is_packed = PackedIntegers::inputs(request.inputs.size());
+  return kernel;
+}
+
+}  // namespace
+
+Offer offer_integer_gemm(const KernelRequest& request) {
+  MadeLayer layer = layer_of(request);
+  if (auto* reason = std::get_if<std::string>(&layer)) return *reason;
+  auto packed = PackedIntegers::pack(request, std::get<Layer>(layer).packing);
+  if (auto* reason = std::get_if<std::string>(&packed)) return *reason;
+  auto kernel = make(std::get<Layer>(layer), request);
+  kernel->packed = std::get<0>(std::move(packed));
+  return kernel;
+}
+
+Offer load_integer_gemm(const KernelRequest& request, const StoredKernel& stored) {
+  MadeLayer layer = layer_of(request);
+  if (auto* reason = std::get_if<std::string>(&layer)) return *reason;
+  PackedIntegers::check(stored.packed, std::get<Layer>(layer).packing);
+  auto kernel = make(std::get<Layer>(layer), request);
+  kernel->choose_stored(stored.state);
+  kernel->packed = stored.packed;
+  return kernel;
+}
+
+}  // namespace tenon::cuda

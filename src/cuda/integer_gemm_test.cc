@@ -1,0 +1,201 @@
+// Convolutions and products of bytes by tensor cores, and depthwise ones, against the reference:
+// every bit.
+#include "backend/testing.h"
+#include "common/integer_operands_testing.h"
+#include "cuda/cuda_target.h"
+#include "ops/integer_matrix_multiply.h"
+
+namespace tenon::cuda {
+namespace {
+
+using Family = PointwiseStep::Family;
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+
+struct IntegerCase {
+  const char* name;
+  Shape data;
+  int64_t output_channels;
+  Shape kernel, pre, post, stride, dilation;
+  int64_t groups = 1;
+};
+
+// Tiles that are full and not along each axis, chunks of 16 channels and bytes that are gathered.
+const IntegerCase kCases[] = {
+    {"pointwise", {2, 64, 9, 7}, 96, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+    {"square", {2, 48, 17, 19}, 160, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {"strided", {3, 16, 31, 29}, 48, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
+    {"stem", {1, 3, 37, 41}, 64, {7, 7}, {3, 3}, {3, 3}, {2, 2}, {1, 1}},
+    {"odd_channels", {1, 70, 8, 8}, 33, {3, 3}, {2, 0}, {1, 3}, {2, 1}, {1, 1}},
+    {"dilated", {1, 32, 9, 11}, 17, {3, 2}, {1, 2}, {2, 1}, {1, 2}, {2, 3}},
+    {"one_channel", {1, 1, 5, 3}, 2, {7, 7}, {3, 3}, {3, 3}, {1, 1}, {1, 1}},
+    {"deep", {1, 304, 7, 7}, 40, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
+    {"line", {2, 16, 40}, 24, {5}, {2}, {2}, {1}, {1}},
+    {"far_padding", {1, 16, 1, 1}, 4, {3, 3}, {40, 30}, {40, 30}, {20, 15}, {20, 15}},
+    {"no_images", {0, 16, 9, 7}, 8, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+};
+const IntegerCase kDepthwiseCases[] = {
+    {"same", {2, 24, 14, 13}, 24, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 24},
+    {"halved", {1, 132, 7, 9}, 132, {3, 3}, {0, 1}, {1, 1}, {2, 2}, {1, 1}, 132},
+    {"large", {1, 8, 11, 10}, 8, {5, 5}, {2, 2}, {2, 2}, {1, 1}, {1, 1}, 8},
+    {"no_images", {0, 8, 11, 10}, 8, {5, 5}, {2, 2}, {2, 2}, {1, 1}, {1, 1}, 8},
+};
+
+IntegerConvolution op_of(const IntegerCase& c, DataType to) {
+  IntegerConvolution op = integer_convolution(c.output_channels, c.kernel, c.groups);
+  op.to = to;
+  op.pre_padding = c.pre;
+  op.post_padding = c.post;
+  op.stride = c.stride;
+  op.dilation = c.dilation;
+  return op;
+}
+
+std::vector<TestInput> constant_but_data(std::vector<std::optional<Tensor>> operands) {
+  std::vector<TestInput> inputs;
+  for (auto& tensor : operands) {
+    const bool is_constant = tensor.has_value() && !inputs.empty();
+    inputs.push_back({std::move(tensor), is_constant, Layout::kLinear});
+  }
+  return inputs;
+}
+
+// Weights are int8, and so they are less their zero points, which kNone has none of.
+std::vector<TestInput> inputs_of(const IntegerCase& c, DataType data, DataType to, Zeros zeros) {
+  Shape weights = {c.output_channels, c.data[1] / c.groups};
+  for (const int64_t k : c.kernel) weights.push_back(k);
+  auto in = operands({data, DataType::kINT8, to}, bytes(data, c.data),
+                     bytes(DataType::kINT8, weights), c.output_channels, zeros);
+  in[In::kWeightsZero].reset();
+  return constant_but_data(std::move(in));
+}
+
+// The kernel, its variants, and each of them loaded from a plan.
+void expect_exact(const Op& op, std::vector<TestInput> inputs, std::string_view candidate) {
+  LayerTest test(op, std::move(inputs), cuda_target());
+  ASSERT_EQ(test.offer(candidate), "");
+  const Tensor expected = test.reference();
+  expect_identical(test.run(), expected);
+  expect_identical(test.run(*test.load(test.stored())), expected);
+  for (const auto& variant : test.kernel().variants()) {
+    SCOPED_TRACE(variant->variant);
+    expect_identical(test.run(*variant), expected);
+  }
+}
+
+constexpr DataType kResults[] = {DataType::kINT32, DataType::kFLOAT, DataType::kHALF,
+                                 DataType::kBF16,  DataType::kINT8,  DataType::kUINT8};
+
+void check_all(std::span<const IntegerCase> cases, std::string_view candidate) {
+  for (const IntegerCase& c : cases)
+    for (const DataType data : {DataType::kINT8, DataType::kUINT8})
+      for (const DataType to : kResults)
+        for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
+          SCOPED_TRACE(fmt::format("{} {} {} {}", c.name, name_of(data), name_of(to),
+                                   static_cast<int>(zeros)));
+          IntegerConvolution op = op_of(c, to);
+          op.bounds = bounds_for(to, zeros);
+          expect_exact(op, inputs_of(c, data, to, zeros), candidate);
+        }
+}
+
+TEST(IntegerGemmTest, ConvolutionsGiveEveryBit) {
+  check_all(kCases, "integer_gemm");
+}
+
+TEST(IntegerDepthwiseTest, GivesEveryBit) {
+  check_all(kDepthwiseCases, "integer_depthwise");
+}
+
+TEST(IntegerGemmTest, SumsGiveEveryBit) {
+  for (const IntegerCase& c : kCases)
+    for (const DataType to : {DataType::kINT8, DataType::kUINT8})
+      for (const DataType addend : {DataType::kINT8, DataType::kUINT8}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", c.name, name_of(to), name_of(addend)));
+        IntegerConvolution op = op_of(c, to);
+        // Scales of powers of two make many halves.
+        op.sum = {true, 0.5f, 0.25f, 1.f, addend == DataType::kINT8 ? -3 : 130, 7, to};
+        std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, to, Zeros::kOne);
+        const Shape result = LayerTest(op_of(c, to), inputs, cuda_target()).output_shape();
+        inputs.push_back({bytes(addend, result), false, Layout::kLinear});
+        expect_exact(op, inputs, "integer_gemm");
+      }
+}
+
+// A ReLU behind a sum, and functions that kernels approximate, each over the result's scale.
+TEST(IntegerGemmTest, ComputesEpilogues) {
+  const auto sum = binary(ElementWiseOperation::kSUM, 0, 1);
+  const auto divided = [](int32_t by, int32_t number) {
+    return binary(ElementWiseOperation::kDIV, number, by);
+  };
+  const PointwiseProgram programs[] = {
+      {1, {0.5f}, {activation(ActivationType::kRELU, 0), divided(1, 2)}},
+      {2, {0.5f}, {sum, activation(ActivationType::kRELU, 3), divided(2, 4)}},
+      {2, {0.25f}, {sum, divided(2, 3)}},
+      {1,
+       {0.125f},
+       {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 2),
+        divided(1, 3)}},
+      {1, {0.125f}, {activation(ActivationType::kGELU_ERF, 0), divided(1, 2)}},
+      {1, {0.125f}, {activation(ActivationType::kGELU_TANH, 0), divided(1, 2)}},
+  };
+  for (const IntegerCase& c : kCases)
+    for (const PointwiseProgram& program : programs) {
+      SCOPED_TRACE(fmt::format("{} {}", c.name, program.str()));
+      IntegerConvolution op = op_of(c, DataType::kINT8);
+      std::vector<TestInput> inputs =
+          inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
+      const Shape result = LayerTest(op, inputs, cuda_target()).output_shape();
+      op.epilogue = program;
+      op.operand = {0.75f, 3};
+      if (program.inputs == 2)
+        inputs.push_back({bytes(DataType::kINT8, result), false, Layout::kLinear});
+      LayerTest test(op, inputs, cuda_target());
+      ASSERT_EQ(test.offer("integer_gemm"), "");
+      expect_within_a_step(test.run().numbers(), test.reference().numbers());
+    }
+}
+
+struct ProductCase {
+  Shape data, weights;
+};
+
+TEST(IntegerGemmTest, ProductsGiveEveryBit) {
+  const ProductCase cases[] = {{{130, 64}, {64, 96}},
+                               {{2, 9, 768}, {1, 768, 200}},
+                               {{1, 77}, {77, 5}},
+                               {{3, 1, 16}, {1, 16, 1}},
+                               {{0, 16}, {16, 8}}};
+  for (const ProductCase& c : cases)
+    for (const DataType data : {DataType::kINT8, DataType::kUINT8})
+      for (const DataType to : kResults)
+        for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
+          SCOPED_TRACE(fmt::format("{} {} {} {}", c.data, name_of(data), name_of(to),
+                                   static_cast<int>(zeros)));
+          IntegerMatrixMultiply op;
+          op.to = to;
+          op.bounds = bounds_for(to, zeros);
+          auto in = operands({data, DataType::kINT8, to}, bytes(data, c.data),
+                             bytes(DataType::kINT8, c.weights), c.weights.back(), zeros);
+          in[In::kWeightsZero].reset();
+          expect_exact(op, constant_but_data(std::move(in)), "integer_gemm");
+        }
+}
+
+TEST(IntegerGemmTest, LeavesOtherWeightsToOthers) {
+  const IntegerCase& c = kCases[0];
+  std::vector<TestInput> inputs =
+      inputs_of(c, DataType::kINT8, DataType::kINT32, Zeros::kNone);
+  inputs[In::kWeightsZero] = {list<int8_t>(DataType::kINT8, {100}), true, Layout::kLinear};
+  LayerTest far(op_of(c, DataType::kINT32), inputs, cuda_target());
+  EXPECT_EQ(far.offer("integer_gemm"),
+            "weights that are not int8 without their zero points are not supported");
+  inputs[In::kWeightsZero] = absent();
+  inputs[In::kWeights].is_constant = false;
+  LayerTest computed(op_of(c, DataType::kINT32), inputs, cuda_target());
+  EXPECT_EQ(computed.offer("integer_gemm"),
+            "computed weights, zero points of them or of the data, and biases are not supported");
+}
+
+}  // namespace
+}  // namespace tenon::cuda

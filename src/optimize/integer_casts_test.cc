@@ -1,0 +1,56 @@
+#include "ops/cast.h"
+#include "ops/integer_convolution.h"
+#include "optimize/quantized_model.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::UnorderedElementsAre;
+
+Value& cast(QuantizedModel& m, Value& x, DataType to) {
+  auto op = std::make_unique<Cast>();
+  op->to = to;
+  return m.add(std::move(op), {&x});
+}
+
+// A convolution of bytes that gives float32.
+Value& convolved(QuantizedModel& m) {
+  Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+  Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f}, nullptr, 0);
+  return m.convolution_with(x, kernel, 3, &m.weight({3}));
+}
+
+std::unique_ptr<Network> with_integers(const Network& network) {
+  auto copy = clone(network);
+  copy->infer();
+  auto patch = integer_products(*copy, FusingTarget());
+  std::move(*patch).apply(*copy);
+  return copy;
+}
+
+TEST(IntegerCasts, GiveTheResultIn16Bits) {
+  for (const DataType to : {DataType::kHALF, DataType::kBF16}) {
+    QuantizedModel m;
+    m.output(cast(m, cast(m, convolved(m), to), DataType::kFLOAT));
+    EXPECT_THAT(kinds(*rewritten(*with_integers(m.network), integer_casts, FusingTarget(), 0)),
+                UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "IntegerConvolution", "Cast"));
+  }
+}
+
+TEST(IntegerCasts, LeaveWhatOthersReadInFloat32) {
+  QuantizedModel m;
+  Value& y = convolved(m);
+  m.output(cast(m, y, DataType::kHALF));
+  m.output(m.relu(y));
+  EXPECT_FALSE(integer_casts(*with_integers(m.network), FusingTarget()));
+}
+
+TEST(IntegerCasts, LeaveCastsToOtherTypes) {
+  QuantizedModel m;
+  m.output(cast(m, convolved(m), DataType::kINT32));
+  EXPECT_FALSE(integer_casts(*with_integers(m.network), FusingTarget()));
+}
+
+}  // namespace
+}  // namespace tenon
