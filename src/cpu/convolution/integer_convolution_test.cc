@@ -114,20 +114,26 @@ TEST(IntegerDepthwiseKernelTest, GivesEveryBitOfFewChannels) {
     const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT8};
     auto op = op_of(c, t.to);
     op.groups = channels;
-    expect_exact(op,
-                 operands(t, bytes(t.data, c.data), bytes(t.weights, Shape{channels, 1, 3, 3}),
-                          channels, Zeros::kEach),
-                 "integer_depthwise");
+    for (const Zeros zeros : {Zeros::kNone, Zeros::kEach})
+      expect_exact(op,
+                   operands(t, bytes(t.data, c.data), bytes(t.weights, Shape{channels, 1, 3, 3}),
+                            channels, zeros),
+                   "integer_depthwise");
   }
 }
 
-// Panels that are full and not, padding that is wider than the data, strides and dilations.
+// Panels that are full, half and not, padding that is wider than the data, strides and dilations.
 TEST(IntegerDepthwiseKernelTest, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const IntegerConvolutionCase cases[] = {
       {{2, 32, 9, 8}, 32, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
       {{1, 75, 14, 13}, 75, {3, 3}, {0, 1}, {1, 1}, {2, 2}, {1, 1}},
       {{1, 5, 9, 11}, 5, {5, 2}, {6, 0}, {3, 4}, {1, 2}, {2, 3}},
+      {{1, 64, 6, 9}, 64, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 96, 7, 9}, 96, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
+      {{1, 144, 4, 6}, 144, {5, 5}, {2, 2}, {2, 2}, {1, 1}, {1, 1}},
+      {{1, 40, 3, 7}, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 128, 2, 9}, 128, {2, 3}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
       {{0, 16, 9, 8}, 16, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
   for (const IntegerConvolutionCase& c : cases)
     for (const Types& t : all_types())

@@ -2,46 +2,68 @@
 // panel of channels is summed along the row where the data lie, channels last.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/error.h"
 #include "cpu/blocks.h"
+#include "cpu/convolution/copied_axis.h"
 #include "cpu/convolution/integer_execution.h"
 #include "cpu/kernels.h"
-#include "cpu/window.h"
 
 namespace tenon::cpu {
 namespace {
 
 using In = IntegerInputs;
 
-// The first channel of a panel. The last one overlaps the one before rather than not be full.
-int64_t first_channel(int64_t panel, int64_t channels) {
-  const int64_t lanes = byte_product_kernels()->panel_channels;
-  return std::min(panel * lanes, std::max<int64_t>(channels - lanes, 0));
+// The channels of a panel.
+struct DepthwiseChannels {
+  int64_t first, count;
+};
+// The last one overlaps the one before rather than not fill half a panel, or all of it.
+DepthwiseChannels channels_of(const ByteDepthwise& sums, int64_t panel, int64_t channels) {
+  const int64_t all = sums.panel_channels, left = channels - panel * all;
+  const int64_t count = std::min(left <= all / 2 ? all / 2 : all, channels);
+  return {std::min(panel * all, channels - count), count};
+}
+
+/// Columns of a window are groups of taps, as many as its rows fill.
+int64_t column_groups(const ByteDepthwise& sums, const IntegerConvolution& op) {
+  return units(op.kernel[0], sums.taps);
 }
 
 struct IntegerDepthwiseWeights {
-  Tensor panels;  // of kINT8, as 16-bit integers: panel, tap, channel
+  const ByteDepthwise* by;
+  Tensor panels;  // of kINT8: panel, column and group of the window, channel, tap, byte
   Tensor sums;    // as IntegerPanels has them
 };
 
-Shape depthwise_panels_shape(const IntegerConvolution& op) {
-  const int64_t channels = byte_product_kernels()->panel_channels;
-  return {units(op.output_channels, channels), op.kernel.volume(), channels,
-          int64_t{sizeof(int16_t)}};
+Shape depthwise_panels_shape(const ByteDepthwise& by, const IntegerConvolution& op) {
+  return {units(op.output_channels, by.panel_channels), op.kernel[1] * column_groups(by, op),
+          by.panel_channels, by.taps, by.element_bytes};
 }
 
-IntegerDepthwiseWeights pack(const IntegerConvolution& op, const ConstantWindows& from) {
-  IntegerDepthwiseWeights made{Tensor(DataType::kINT8, depthwise_panels_shape(op)), from.sums()};
-  auto* to = made.panels.mutable_data<int16_t>();
+IntegerDepthwiseWeights pack(const ByteDepthwise& by, const IntegerConvolution& op,
+                             const ConstantWindows& from) {
+  IntegerDepthwiseWeights made{&by, Tensor(DataType::kINT8, depthwise_panels_shape(by, op)),
+                               from.sums()};
   const Shape& shape = made.panels.shape();
-  for (int64_t panel = 0; panel < shape[0]; ++panel)
-    for (int64_t t = 0; t < shape[1]; ++t)
-      for (int64_t lane = 0; lane < shape[2]; ++lane) {
-        const int64_t m = first_channel(panel, op.output_channels) + lane;
-        *to++ = m < op.output_channels
-                    ? static_cast<int16_t>(from.weight(m, 0, t / op.kernel[1], t % op.kernel[1]))
-                    : int16_t{0};
-      }
+  auto* to = made.panels.mutable_data<int8_t>();
+  std::fill_n(to, made.panels.count(), int8_t{0});
+  const int64_t each = column_groups(by, op), group_bytes = shape.volume(2, shape.rank());
+  for (int64_t panel = 0; panel < shape[0]; ++panel) {
+    const auto [first, count] = channels_of(by, panel, op.output_channels);
+    for (int64_t group = 0; group < shape[1]; ++group, to += group_bytes)
+      for (int64_t c = 0; c < count; ++c)
+        for (int64_t tap = 0; tap < by.taps; ++tap) {
+          const int64_t row = group % each * by.taps + tap;
+          if (row >= op.kernel[0]) break;
+          // Little-endian: its first bytes are the element.
+          const int32_t weight = from.weight(first + c, 0, row, group / each);
+          std::memcpy(to + (by.place(c, count) * by.taps + tap) * by.element_bytes, &weight,
+                      static_cast<size_t>(by.element_bytes));
+        }
+  }
   return made;
 }
 
@@ -54,18 +76,24 @@ class IntegerDepthwiseExecution final : public BlockExecution {
         results_(op, weights.sums, std::nullopt, inputs),
         in_(inputs[In::kData].shape),
         out_(output.shape),
-        channels_(op.output_channels),
-        taps_(op.kernel.volume()) {
+        channels_(op.output_channels) {
     check_result(out_, in_[0], channels_);
     require(in_[1] == channels_, "data of {} channels does not fit {} weights", in_[1], channels_);
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
-    for (int i = 0; i < 2; ++i)
-      windows_[i] =
-          resolved(windows[static_cast<size_t>(i)], in_[i + 2], out_[i + 2], op.padding_mode);
-    const int64_t addresses = out_[3] * taps_ * int64_t{sizeof(const uint8_t*)};
-    set_tasks(out_[0] * out_[2], static_cast<double>(out_.volume()) * static_cast<double>(taps_),
-              units(addresses, int64_t{sizeof(float)}), units(channels_, int64_t{sizeof(float)}));
+    const auto axis = [&](int i) {
+      return CopiedAxis{
+          resolved(windows[static_cast<size_t>(i)], in_[i + 2], out_[i + 2], op.padding_mode),
+          in_[i + 2], out_[i + 2]};
+    };
+    vertical_ = axis(0);
+    horizontal_ = axis(1);
+    column_taps_ = column_groups(*weights_.by, op) * weights_.by->taps;
+    const int64_t addresses = out_[3] == 0 ? 0 : horizontal_.elements(out_[3]) * column_taps_;
+    set_tasks(out_[0] * out_[2],
+              static_cast<double>(out_.volume()) * static_cast<double>(op.kernel.volume()),
+              units(addresses * int64_t{sizeof(const uint8_t*)}, int64_t{sizeof(float)}),
+              units(channels_, int64_t{sizeof(float)}));
   }
 
  protected:
@@ -80,42 +108,46 @@ class IntegerDepthwiseExecution final : public BlockExecution {
   void run_task(int64_t task, float* workspace) const override {
     auto* const addresses = reinterpret_cast<const uint8_t**>(workspace);
     find_taps(task / out_[2], task % out_[2], addresses);
-    const ByteProductKernels& kernels = *byte_product_kernels();
-    for (int64_t panel = 0; panel < weights_.panels.shape()[0]; ++panel) {
-      const int64_t first = first_channel(panel, channels_);
-      const auto* weights =
-          weights_.panels.data<int16_t>() + panel * taps_ * kernels.panel_channels;
-      const ByteTaps taps{addresses, out_[3], taps_, first, results_.flip(), weights};
-      results_.of(task * out_[3] * channels_ + first, first, [&](const ByteResult& r, void* out) {
-        kernels.depthwise(taps, r, std::min(kernels.panel_channels, channels_ - first), out,
-                          channels_);
-      });
+    const ByteDepthwise& by = *weights_.by;
+    const Shape& panels = weights_.panels.shape();
+    const auto* weights = weights_.panels.data<int8_t>();
+    for (int64_t panel = 0; panel < panels[0];
+         ++panel, weights += panels.volume(1, panels.rank())) {
+      const auto [first, count] = channels_of(by, panel, channels_);
+      const ByteTaps taps{
+          addresses, out_[3],         panels[1], horizontal_.step() * column_taps_ / by.taps,
+          first,     results_.flip(), weights};
+      results_.of(task * out_[3] * channels_ + first, first,
+                  [&, count = count](const ByteResult& r, void* out) {
+                    by.sum(taps, r, count, out, channels_);
+                  });
     }
   }
 
  private:
-  // Where the bytes under each pixel's window lie.
+  // Where the bytes under each pixel's window lie, column by column. What fills a group up is
+  // padding, too.
   void find_taps(int64_t image, int64_t y, const uint8_t** to) const {
-    const auto source = [](const Window& w, int64_t at, int64_t tap) {
-      return at * w.stride - w.pre + tap * w.dilation;
-    };
-    for (int64_t x = 0; x < out_[3]; ++x)
-      for (int64_t i = 0; i < windows_[0].kernel; ++i) {
-        const int64_t row = source(windows_[0], y, i);
-        for (int64_t j = 0; j < windows_[1].kernel; ++j) {
-          const int64_t column = source(windows_[1], x, j);
-          const bool is_data = row >= 0 && row < in_[2] && column >= 0 && column < in_[3];
-          *to++ =
-              is_data ? data_ + ((image * in_[2] + row) * in_[3] + column) * channels_ : padding_;
-        }
+    const Window& w = vertical_.window;
+    const int64_t columns = horizontal_.elements(out_[3]);
+    for (int64_t tap = 0; tap < column_taps_; ++tap, ++to) {
+      const int64_t row = y * w.stride - w.pre + tap * w.dilation;
+      const bool is_inside = tap < w.kernel && row >= 0 && row < in_[2];
+      const uint8_t* const first =
+          is_inside ? data_ + (image * in_[2] + row) * in_[3] * channels_ : padding_;
+      const int64_t step = is_inside ? channels_ : 0;
+      for (int64_t at = 0; at < columns; ++at) {
+        const int64_t column = horizontal_.source(0, at);
+        to[at * column_taps_] = column >= 0 && column < in_[3] ? first + column * step : padding_;
       }
+    }
   }
 
   const IntegerDepthwiseWeights& weights_;
   IntegerResults results_;
   Shape in_, out_;
-  int64_t channels_, taps_;
-  Window windows_[2];
+  int64_t channels_, column_taps_ = 0;
+  CopiedAxis vertical_, horizontal_;
   const uint8_t* data_ = nullptr;
   uint8_t* padding_ = nullptr;  // a pixel
 };
@@ -159,24 +191,29 @@ Offer offer_integer_depthwise(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
   if (auto reason = refusal(op, request)) return std::move(*reason);
   const int64_t taps = op.kernel.volume();
-  auto from = ConstantWindows::take(request, {op.output_channels, 1, op.kernel[0], op.kernel[1]},
-                                    {taps, taps, op.kernel[1], 1});
-  if (auto* reason = std::get_if<std::string>(&from)) return std::move(*reason);
-  return std::make_unique<IntegerDepthwiseKernel>(op, pack(op, std::get<ConstantWindows>(from)),
-                                                  request);
+  auto taken = ConstantWindows::take(request, {op.output_channels, 1, op.kernel[0], op.kernel[1]},
+                                     {taps, taps, op.kernel[1], 1});
+  if (auto* reason = std::get_if<std::string>(&taken)) return std::move(*reason);
+  const auto& from = std::get<ConstantWindows>(taken);
+  const ByteProductKernels& kernels = *byte_product_kernels();
+  const ByteDepthwise& by = from.are_bytes() ? kernels.int8->depthwise : kernels.depthwise;
+  return std::make_unique<IntegerDepthwiseKernel>(op, pack(by, op, from), request);
 }
 
 Offer load_integer_depthwise(const KernelRequest& request, const StoredKernel& stored) {
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
   if (auto reason = refusal(op, request)) return std::move(*reason);
   const auto& packed = stored.packed;
-  require(packed.size() == 2 && packed[0].type() == DataType::kINT8
-              && packed[0].shape() == depthwise_panels_shape(op)
-              && packed[1].type() == DataType::kINT32
-              && packed[1].shape() == Shape({2, op.output_channels}),
-          "stored weights do not fit {} channels and windows of {}", op.output_channels, op.kernel);
-  return std::make_unique<IntegerDepthwiseKernel>(op, IntegerDepthwiseWeights{packed[0], packed[1]},
-                                                  request);
+  const ByteProductKernels& kernels = *byte_product_kernels();
+  for (const ByteDepthwise* by : {&kernels.depthwise, &kernels.int8->depthwise})
+    if (packed.size() == 2 && packed[0].type() == DataType::kINT8
+        && packed[0].shape() == depthwise_panels_shape(*by, op)
+        && packed[1].type() == DataType::kINT32
+        && packed[1].shape() == Shape({2, op.output_channels}))
+      return std::make_unique<IntegerDepthwiseKernel>(
+          op, IntegerDepthwiseWeights{by, packed[0], packed[1]}, request);
+  fail(ErrorCode::kINVALID_ARGUMENT, "stored weights do not fit {} channels and windows of {}",
+       op.output_channels, op.kernel);
 }
 
 }  // namespace tenon::cpu

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "cpu/blocks.h"
 #include "cpu/convolution/byte_epilogue.h"
+#include "cpu/convolution/copied_axis.h"
 #include "cpu/convolution/int8_panels.h"
 #include "cpu/convolution/integer_results.h"
 #include "cpu/window.h"
@@ -55,26 +56,6 @@ IntegerPanels pack(const ByteProductKernels& kernels, const ConstantWindows& fro
         }
   return made;
 }
-
-/// One axis of the elements that a block copies. Windows that overlap find theirs as they lie; else
-/// those of each window are copied behind those of the window before.
-struct CopiedAxis {
-  Window window;
-  int64_t in, out;  // elements of the data and of the result
-
-  bool overlaps() const { return window.dilation == 1 && window.stride <= window.kernel; }
-  /// Elements from a window to the next.
-  int64_t step() const { return overlaps() ? window.stride : window.kernel; }
-  /// Of so many windows, at least one.
-  int64_t elements(int64_t windows) const { return (windows - 1) * step() + window.kernel; }
-  /// The element of the data that is copied to position `at` of a block that begins with window
-  /// `first`; outside [0, in) it is padding.
-  int64_t source(int64_t first, int64_t at) const {
-    const int64_t before = first * window.stride - window.pre;
-    if (overlaps()) return before + at;
-    return before + at / window.kernel * window.stride + at % window.kernel * window.dilation;
-  }
-};
 
 /// The panels of weights, and the runs and dot groups of each.
 struct Panels {

@@ -74,13 +74,13 @@ void store_tiles(const Segment (&segments)[S], const Epilogue& epilogue, int64_t
       load(s, p, two[0]);
       load(s, p + 1, two[1]);
       const int64_t at[] = {segment.out + p * out_step, segment.out + (p + 1) * out_step};
-      epilogue.template store<2>(two, at);
+      store<2>(epilogue, two, at);
     }
     if (p == segment.pixels) continue;
     Sums one[1];
     load(s, p, one[0]);
     const int64_t at = segment.out + p * out_step;
-    epilogue.template store<1>(one, &at);
+    store<1>(epilogue, one, &at);
   }
 }
 

@@ -276,6 +276,13 @@ template <class Sum> struct ToSums : ToBytes {
   SaturatingPack pack_sum;
 };
 
+/// What becomes of one or two pixels' sums.
+template <int N, class Epilogue>
+[[gnu::always_inline]] inline void store(const Epilogue& epilogue, const Sums* sums,
+                                         const int64_t* at) {
+  epilogue.template store<N>(sums, at);
+}
+
 /// Calls `with` with the epilogue that `result` names.
 template <class With>
 void with_epilogue(const ByteResult& result, int64_t output_channels, void* out, const With& with) {

@@ -34,6 +34,16 @@ struct Panel {
     return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
   }
 
+  /// Whether no sum, scaled, leaves the integers of 32 bits.
+  bool is_small() const {
+    __mmask16 small = 0xffff;
+    for (int v = 0; v < kVectors; ++v) {
+      small &= _mm512_cmp_ps_mask(_mm512_abs_ps(scale[v]), _mm512_set1_ps(0.5f), _CMP_LT_OQ);
+      small &= _mm512_cmp_ps_mask(_mm512_abs_ps(shift[v]), _mm512_set1_ps(1 << 29), _CMP_LT_OQ);
+    }
+    return small == 0xffff;
+  }
+
   /// Prefetches what an epilogue will read for the result there; for most it is nothing.
   void prefetch(int64_t at) const {}
 
@@ -45,13 +55,15 @@ struct Panel {
   __m512 scale[kVectors], shift[kVectors];
 };
 
-// An epilogue does store(sums, at): what becomes of the sums, `add` with them, of one or two pixels
-// whose results lie from element at[i] on.
+// An epilogue stores what becomes of sums, `add` with them: it does put(numbers, at) of what
+// converted() makes of each vector, for one or two pixels whose results lie from element at[i] on.
+// Loops with many sums convert all of them first, with the constants in registers.
 struct ToIntegers : Panel {
   ToIntegers(const ByteResult& r, int64_t output_channels, void* result)
       : Panel(r, output_channels), out(static_cast<int32_t*>(result)) {}
 
-  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+  Vector converted(Vector sum, int) const { return sum; }
+  template <int N> [[gnu::always_inline]] void put(const Sums* sums, const int64_t* at) const {
     for (int i = 0; i < N; ++i)
       for (int v = 0; v < kVectors; ++v)
         _mm512_mask_storeu_epi32(out + at[i] + v * kLanes, mask_of(v), sums[i][v]);
@@ -63,10 +75,11 @@ struct ToFloats : Panel {
   ToFloats(const ByteResult& r, int64_t output_channels, void* result)
       : Panel(r, output_channels), out(static_cast<float*>(result)) {}
 
-  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+  Vector converted(Vector sum, int v) const { return _mm512_castps_si512(scaled(sum, v)); }
+  template <int N> [[gnu::always_inline]] void put(const Sums* numbers, const int64_t* at) const {
     for (int i = 0; i < N; ++i)
       for (int v = 0; v < kVectors; ++v)
-        _mm512_mask_storeu_ps(out + at[i] + v * kLanes, mask_of(v), scaled(sums[i][v], v));
+        _mm512_mask_storeu_epi32(out + at[i] + v * kLanes, mask_of(v), numbers[i][v]);
   }
   float* out;
 };
@@ -84,14 +97,19 @@ struct SaturatingPack {
 
   // Of one pixel or, above it, another one.
   template <int N> [[gnu::always_inline]] __m512i operator()(const Numbers* x) const {
+    Sums rounded[N];
+    for (int i = 0; i < N; ++i)
+      for (int v = 0; v < kVectors; ++v) rounded[i][v] = _mm512_cvtps_epi32(x[i][v]);
+    return packed<N>(rounded);
+  }
+  template <int N> [[gnu::always_inline]] __m512i packed(const Sums* rounded) const {
     __m512i shorts[2];
     for (int i = 0; i < N; ++i)
-      shorts[i] = _mm512_adds_epi16(
-          _mm512_packs_epi32(_mm512_cvtps_epi32(x[i][0]), _mm512_cvtps_epi32(x[i][1])), zero);
+      shorts[i] = _mm512_adds_epi16(_mm512_packs_epi32(rounded[i][0], rounded[i][1]), zero);
     // Four of a vector lie there, then four of the next, in each lane.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i packed = _mm512_packs_epi16(shorts[0], shorts[N - 1]);
-    const __m512i mixed = _mm512_min_epi8(maximum, _mm512_max_epi8(minimum, packed));
+    const __m512i bytes = _mm512_packs_epi16(shorts[0], shorts[N - 1]);
+    const __m512i mixed = _mm512_min_epi8(maximum, _mm512_max_epi8(minimum, bytes));
     return _mm512_xor_si512(_mm512_permutexvar_epi32(order, mixed), flip);
   }
   __m512i zero, flip, minimum, maximum;
@@ -172,16 +190,16 @@ struct ToBytes : Panel {
         high(_mm512_set1_ps(r.rounding.high)),
         pack(r.rounding) {}
 
-  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
-    Numbers x[N];
-    for (int i = 0; i < N; ++i)
-      for (int v = 0; v < kVectors; ++v) x[i][v] = _mm512_min_ps(high, scaled(sums[i][v], v));
-    store_bytes<N>(pack.template operator()<N>(x), at);
+  Vector converted(Vector sum, int v) const {
+    return _mm512_cvtps_epi32(_mm512_min_ps(high, scaled(sum, v)));
+  }
+  template <int N> [[gnu::always_inline]] void put(const Sums* rounded, const int64_t* at) const {
+    put_bytes<N>(pack.template packed<N>(rounded), at);
   }
 
-  template <int N> [[gnu::always_inline]] void store_bytes(__m512i bytes, const int64_t* at) const {
-    put(_mm512_castsi512_si256(bytes), out + at[0]);
-    if constexpr (N > 1) put(_mm512_extracti64x4_epi64(bytes, 1), out + at[1]);
+  template <int N> [[gnu::always_inline]] void put_bytes(__m512i bytes, const int64_t* at) const {
+    put_pixel(_mm512_castsi512_si256(bytes), out + at[0]);
+    if constexpr (N > 1) put_pixel(_mm512_extracti64x4_epi64(bytes, 1), out + at[1]);
   }
 
   // Where output channels fill cache lines, each is that of two panels, and the first prefetches
@@ -190,15 +208,26 @@ struct ToBytes : Panel {
     if (reinterpret_cast<uintptr_t>(out + at) % 64 < 32) __builtin_prefetch(out + at, 1);
   }
 
-  void put(__m256i bytes, uint8_t* to) const {
-    if (mask == Panel::kAll)  // masked stores take several times as long
-      return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
-    _mm256_mask_storeu_epi8(to, mask, bytes);
+  // Masked stores take several times as long.
+  void put_pixel(__m256i bytes, uint8_t* to) const {
+    constexpr __mmask32 k16 = 0xffff, k24 = 0xffffff;
+    if (mask == Panel::kAll) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+    if (mask != k16 && mask != k24) return _mm256_mask_storeu_epi8(to, mask, bytes);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(bytes));
+    if (mask == k24)
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(to + sizeof(__m128i)),
+                       _mm256_extracti128_si256(bytes, 1));
   }
 
   uint8_t* out;
   __m512 high;
   SaturatingPack pack;
+};
+
+// The same where no bound is needed for a number to become an integer, which saturates then.
+struct SmallToBytes : ToBytes {
+  using ToBytes::ToBytes;
+  Vector converted(Vector sum, int v) const { return _mm512_cvtps_epi32(scaled(sum, v)); }
 };
 
 // A product's byte and an addend's, both as numbers, the latter with its zero point.
@@ -231,18 +260,20 @@ template <class Sum> struct ToSums : ToBytes {
         addend_flip(_mm256_set1_epi8(static_cast<char>(r.sum->flip))),
         pack_sum(r.sum->rounding) {}
 
-  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+  Vector converted(Vector sum, int v) const {
+    const __m512 clamped = _mm512_min_ps(_mm512_max_ps(scaled(sum, v), low), high);
+    return _mm512_castps_si512(_mm512_roundscale_ps(clamped, 0));
+  }
+  template <int N> [[gnu::always_inline]] void put(const Sums* products, const int64_t* at) const {
     Numbers x[N];
     for (int i = 0; i < N; ++i) {
       const __m256i bytes = _mm256_xor_si256(addend_of(at[i]), addend_flip);
       const __m128i halves[] = {_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)};
-      for (int v = 0; v < kVectors; ++v) {
-        const __m512 clamped = _mm512_max_ps(scaled(sums[i][v], v), low);
-        const __m512 product = _mm512_roundscale_ps(_mm512_min_ps(clamped, high), 0);
-        x[i][v] = sum(product, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(halves[v])));
-      }
+      for (int v = 0; v < kVectors; ++v)
+        x[i][v] = sum(_mm512_castsi512_ps(products[i][v]),
+                      _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(halves[v])));
     }
-    store_bytes<N>(pack_sum.template operator()<N>(x), at);
+    put_bytes<N>(pack_sum.template operator()<N>(x), at);
   }
 
   void prefetch(int64_t at) const {
@@ -262,13 +293,27 @@ template <class Sum> struct ToSums : ToBytes {
   SaturatingPack pack_sum;
 };
 
+/// What becomes of one or two pixels' sums.
+template <int N, class Epilogue>
+[[gnu::always_inline]] inline void store(const Epilogue& epilogue, const Sums* sums,
+                                         const int64_t* at) {
+  Sums numbers[N];
+  for (int i = 0; i < N; ++i)
+    for (int v = 0; v < kVectors; ++v) numbers[i][v] = epilogue.converted(sums[i][v], v);
+  epilogue.template put<N>(numbers, at);
+}
+
 /// Calls `with` with the epilogue that `result` names.
 template <class With>
 void with_epilogue(const ByteResult& result, int64_t output_channels, void* out, const With& with) {
   using To = ByteResult::To;
   if (result.to == To::kInteger) return with(ToIntegers(result, output_channels, out));
   if (result.to == To::kFloat) return with(ToFloats(result, output_channels, out));
-  if (result.sum == nullptr) return with(ToBytes(result, output_channels, out));
+  if (result.sum == nullptr) {
+    const SmallToBytes small(result, output_channels, out);
+    if (small.is_small()) return with(small);
+    return with(ToBytes(result, output_channels, out));
+  }
   if (result.sum->is_fast) return with(ToSums<FastSum>(result, output_channels, out));
   with(ToSums<ExactSum>(result, output_channels, out));
 }

@@ -10,6 +10,7 @@ namespace tenon::cpu {
 using namespace avx512::bytes;
 }
 
+#include "cpu/simd/avx512_byte_depthwise.h"
 #include "cpu/simd/byte_depthwise_inl.h"
 #include "cpu/simd/byte_rounding_inl.h"
 
@@ -37,8 +38,9 @@ struct DotGroups {
   }
 };
 
-// S segments of P pixels. A function of its own, whose registers are all for the sums.
-template <class Elements, int P, int S, class Epilogue>
+// S segments of P pixels, of the first V vectors of a panel. A function of its own, whose registers
+// are all for the sums.
+template <class Elements, int P, int V, int S, class Epilogue>
 [[gnu::noinline]] void product_of(const Segment (&segments)[S], const ByteWindows& w,
                                   const int8_t* panel, const Epilogue& epilogue, int64_t out_step) {
   for (const Segment& segment : segments)
@@ -55,12 +57,14 @@ template <class Elements, int P, int S, class Epilogue>
     const uint8_t* x[S];
     for (int s = 0; s < S; ++s) x[s] = segments[s].first + run * w.run_step;
     for (int64_t k = 0; k < w.steps; ++k) {
-      __m512i weights[kVectors];
+      __m512i weights[V];
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v, panel += kLanes * kDotGroupBytes) {
-        weights[v] = _mm512_loadu_si512(panel);
-        _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
+      for (int v = 0; v < V; ++v) {
+        const int8_t* const of_vector = panel + v * kLanes * kDotGroupBytes;
+        weights[v] = _mm512_loadu_si512(of_vector);
+        _mm_prefetch(of_vector + kAhead, _MM_HINT_T1);  // no address is wrong
       }
+      panel += kPanelChannels * kDotGroupBytes;
 #pragma GCC unroll 2
       for (int s = 0; s < S; ++s) {
         asm("" : "+r"(x[s]));  // one address for all pixels, or they leave the registers
@@ -69,8 +73,7 @@ template <class Elements, int P, int S, class Epilogue>
         for (int p = 0; p < P; ++p) {
           const __m512i data = _mm512_set1_epi32(*reinterpret_cast<const DotGroup*>(x[s] + at[p]));
 #pragma GCC unroll 2
-          for (int v = 0; v < kVectors; ++v)
-            sum[p][s][v] = Elements::add(sum[p][s][v], data, weights[v]);
+          for (int v = 0; v < V; ++v) sum[p][s][v] = Elements::add(sum[p][s][v], data, weights[v]);
         }
         x[s] += kDotGroupBytes;
       }
@@ -81,31 +84,39 @@ template <class Elements, int P, int S, class Epilogue>
 #pragma GCC unroll 2
     for (int s = 0; s < S; ++s)
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v)
+      for (int v = 0; v < V; ++v)
         asm("" : "+v"(sum[p][s][v]));  // or the loop would store them, too
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
-  for (int p = 0; p < P; ++p) {
-    if constexpr (S == 2) {
-      if (p < segments[0].pixels && p < segments[1].pixels) {
-        const int64_t at[] = {segments[0].out + p * out_step, segments[1].out + p * out_step};
-        epilogue.template store<2>(sum[p], at);
-        continue;
-      }
+    for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+      for (int s = 0; s < S; ++s) sum[p][s][v] = epilogue.converted(sum[p][s][v], v);
+  const auto is_full = [](const Segment& segment) { return segment.pixels == P; };
+  if (std::all_of(segments, segments + S, is_full)) {
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+      int64_t at[S];
+      for (int s = 0; s < S; ++s) at[s] = segments[s].out + p * out_step;
+      epilogue.template put<S>(sum[p], at);
     }
+    return;
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < P; ++p)
 #pragma GCC unroll 2
     for (int s = 0; s < S; ++s)
       if (p < segments[s].pixels) {
         const int64_t at = segments[s].out + p * out_step;
-        epilogue.template store<1>(sum[p] + s, &at);
+        epilogue.template put<1>(sum[p] + s, &at);
       }
-  }
 }
 
-template <class Elements, int P, class Epilogue>
+template <class Elements, int P, int V, class Epilogue>
 void product_with(const Epilogue& epilogue, const ByteWindows& w, const int8_t* panel,
                   ByteResultSteps out_steps) {
   for_segments<P>(w, out_steps, [&](const auto& segments) {
-    product_of<Elements, P>(segments, w, panel, epilogue, out_steps.pixel);
+    product_of<Elements, P, V>(segments, w, panel, epilogue, out_steps.pixel);
   });
 }
 
@@ -119,9 +130,13 @@ template <class Elements>
 void product(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
              int64_t output_channels, void* out, ByteResultSteps out_steps) {
   with_epilogue(result, output_channels, out, [&](const auto& epilogue) {
-    const auto run = wants_short(windows.pixels)
-                         ? product_with<Elements, kShortSegment, std::decay_t<decltype(epilogue)>>
-                         : product_with<Elements, kSegment, std::decay_t<decltype(epilogue)>>;
+    using Epilogue = std::decay_t<decltype(epilogue)>;
+    const bool is_short = wants_short(windows.pixels), is_half = output_channels <= kLanes;
+    auto* const run = is_half
+                          ? (is_short ? product_with<Elements, kShortSegment, 1, Epilogue>
+                                      : product_with<Elements, kSegment, 1, Epilogue>)
+                          : (is_short ? product_with<Elements, kShortSegment, kVectors, Epilogue>
+                                      : product_with<Elements, kSegment, kVectors, Epilogue>);
     run(epilogue, windows, panel.weights, out_steps);
   });
 }
@@ -191,7 +206,7 @@ const ByteProductKernels avx512::kInt8ByteProducts = {.element_bytes = 1,
                                                       .copy = copy,
                                                       .fill = fill,
                                                       .is_fast = is_equal,
-                                                      .depthwise = depthwise,
+                                                      .depthwise = kDotDepthwise,
                                                       .round = round,
                                                       .dequantize = dequantize};
 const ByteProductKernels avx512::kByteProducts = {.element_bytes = 2,
@@ -201,7 +216,7 @@ const ByteProductKernels avx512::kByteProducts = {.element_bytes = 2,
                                                   .copy = copy_widened,
                                                   .fill = fill_widened,
                                                   .is_fast = is_equal,
-                                                  .depthwise = depthwise,
+                                                  .depthwise = kDepthwise,
                                                   .round = round,
                                                   .dequantize = dequantize,
                                                   .winograd = kByteWinograd,

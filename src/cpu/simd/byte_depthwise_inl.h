@@ -1,5 +1,5 @@
-// Depthwise sums of bytes: each channel's window times its own weights, in 32 bits. Each
-// instruction set includes it behind its epilogues, whose names it uses.
+// Depthwise sums of bytes: each channel's window times its own weights, 16-bit integers, a tap at a
+// time. Each instruction set includes it behind its epilogues, whose names it uses.
 #pragma once
 
 #include <cstring>
@@ -39,8 +39,8 @@ template <bool kFull>
                                                    int64_t channels, const Vector* add, Sums& to) {
   DepthwiseSums sums[kVectors];
   for (int v = 0; v < kVectors; ++v) sums[v] = reinterpret_cast<DepthwiseSums>(add[v]);
-  const int16_t* weights = taps.weights;
-  for (int64_t t = 0; t < taps.count; ++t, weights += kPanelChannels) {
+  const auto* weights = reinterpret_cast<const int16_t*>(taps.weights);
+  for (int64_t t = 0; t < taps.groups; ++t, weights += kPanelChannels) {
     const uint8_t* data = tap[t] + taps.channel;
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
@@ -62,16 +62,16 @@ template <bool kFull, class Epilogue>
 void depthwise_row(const ByteTaps& taps, const Epilogue& epilogue, int64_t channels,
                    int64_t pixel_step) {
   const uint8_t* const* tap = taps.data;
-  for (int64_t pixel = 0; pixel < taps.pixels; ++pixel, tap += taps.count) {
+  for (int64_t pixel = 0; pixel < taps.pixels; ++pixel, tap += taps.step) {
     Sums sums[1];
     depthwise_pixel<kFull>(taps, tap, channels, epilogue.add, sums[0]);
     const int64_t at = pixel * pixel_step;
-    epilogue.template store<1>(sums, &at);
+    store<1>(epilogue, sums, &at);
   }
 }
 
-void depthwise(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
-               int64_t pixel_step) {
+void sum_depthwise(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
+                   int64_t pixel_step) {
   with_epilogue(result, channels, out, [&](const auto& epilogue) {
     if (channels >= kPanelChannels)
       depthwise_row<true>(taps, epilogue, channels, pixel_step);
@@ -79,6 +79,12 @@ void depthwise(const ByteTaps& taps, const ByteResult& result, int64_t channels,
       depthwise_row<false>(taps, epilogue, channels, pixel_step);
   });
 }
+
+constexpr ByteDepthwise kDepthwise = {.panel_channels = kPanelChannels,
+                                      .taps = 1,
+                                      .element_bytes = sizeof(int16_t),
+                                      .place = [](int64_t channel, int64_t) { return channel; },
+                                      .sum = sum_depthwise};
 
 }  // namespace
 }  // namespace tenon::cpu

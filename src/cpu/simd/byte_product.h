@@ -84,14 +84,26 @@ struct ByteResult {
   const ByteSum* sum;     // of bytes; null: none
 };
 
-/// The windows of a row of pixels, of channels that are summed apart: of each pixel the addresses
-/// of `count` taps, from which its channels lie, exclusive-or `flip`. A panel begins with
-/// `channel`, and `weights` has those of all channels of a panel tap by tap.
+/// The windows of a row of pixels, of channels that are summed apart. A window is `groups` groups
+/// of taps, `step` behind those of the pixel before, so that neighbours may share some. A tap is
+/// the address from which a pixel's channels lie, exclusive-or `flip`; a panel begins with
+/// `channel`. Taps that fill a group up have an address, too.
 struct ByteTaps {
   const uint8_t* const* data;
-  int64_t pixels, count, channel;
+  int64_t pixels, groups, step, channel;
   uint8_t flip;
-  const int16_t* weights;
+  const int8_t* weights;  // of the panel
+};
+/// Depthwise sums. A panel is the weights of its channels, group by group.
+struct ByteDepthwise {
+  int64_t panel_channels;
+  int64_t taps;           // of a group, which are multiplied at once
+  int64_t element_bytes;  // of weights
+  /// Where the weights of a channel lie among those of a group, for a panel of so many channels.
+  int64_t (*place)(int64_t channel, int64_t channels);
+  /// Results of so many channels of a panel, whose pixels lie so many elements apart.
+  void (*sum)(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
+              int64_t pixel_step);
 };
 
 /// Where the results of a tile lie, in elements, and how many of them are wanted.
@@ -138,9 +150,8 @@ struct ByteProductKernels {
   void (*fill)(uint8_t value, int64_t n, void* to);
   /// Whether the fast steps give every byte that the sum can have.
   bool (*is_fast)(const ByteSum& sum);
-  /// Depthwise results of the first `channels` of a panel, whose pixels lie so many elements apart.
-  void (*depthwise)(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
-                    int64_t pixel_step);
+  /// Of weights of element_bytes, or of more.
+  ByteDepthwise depthwise;
   /// Numbers, divided by the scale, as bytes.
   void (*round)(const PixelRow<float>& numbers, float scale, const ByteRounding& rounding,
                 uint8_t* to);

@@ -15,9 +15,9 @@ struct ByteProductCase {
   int64_t output_channels;
 };
 // Segments, dot groups and panels that are full and not.
-constexpr ByteProductCase kByteProductCases[] = {{1, 1, 1, 1, 1},    {3, 7, 4, 1, 32},
-                                                 {2, 5, 3, 3, 33},   {4, 13, 17, 2, 7},
-                                                 {1, 50, 64, 1, 16}, {5, 6, 8, 3, 48}};
+constexpr ByteProductCase kByteProductCases[] = {
+    {1, 1, 1, 1, 1},    {3, 7, 4, 1, 32}, {2, 5, 3, 3, 33}, {4, 13, 17, 2, 7},
+    {1, 50, 64, 1, 16}, {5, 6, 8, 3, 48}, {2, 9, 8, 1, 24}};
 
 // All values of unsigned bytes, and what a ReLU and an upper bound leave of signed ones.
 constexpr ByteRounding kWhole{-10, 245, 10, false}, kBounded{2, 90, -2, true};

@@ -144,9 +144,9 @@ void results(const int32_t* sums, int64_t plane, std::span<const ByteTile> tiles
           const int64_t first = tile.out + i * out_steps.row + j * out_steps.pixel;
           const int64_t at[] = {first, first + out_steps.pixel};
           if (j + 1 < tile.columns)
-            epilogue.template store<2>(made[i] + j, at);
+            store<2>(epilogue, made[i] + j, at);
           else
-            epilogue.template store<1>(made[i] + j, at);
+            store<1>(epilogue, made[i] + j, at);
         }
     }
   });
