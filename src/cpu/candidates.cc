@@ -169,7 +169,7 @@ std::vector<CandidateList> make_lists() {
       {{LayerType::kNMS}, or_reference({Candidate{"nms", offer_nms}})},
       {{LayerType::kSELECT}, or_reference({Candidate{"select", offer_select}})},
       {{LayerType::kQUANTIZE, LayerType::kDEQUANTIZE},
-       or_reference({Candidate{"quantize", offer_quantize}})},
+       or_reference({Candidate{"quantize", offer_quantize, load_quantize}})},
       // Whose reference knows no layouts.
       {{layer_type(PrivateLayer::kReorder)},
        rows({

@@ -17,6 +17,7 @@ Offer load_concatenation(const KernelRequest& request, const StoredKernel& store
 Offer offer_spatial_mean(const KernelRequest& request);
 Offer offer_maximum_pooling(const KernelRequest& request);
 Offer offer_quantize(const KernelRequest& request);
+Offer load_quantize(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_recurrent(const KernelRequest& request);
 Offer load_recurrent(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_attention(const KernelRequest& request);

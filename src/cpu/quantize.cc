@@ -1,8 +1,10 @@
 // Quantisation by one scale, in the layout in which the data arrives: the reference kernel on the
-// elements as they lie.
+// elements as they lie. Bytes of pictures, which have few channels, get them last, as convolutions
+// of integers read them.
 #include "ops/quantize.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -42,30 +44,94 @@ class ByteQuantizeExecution final : public Execution {
   ByteQuantizeExecution(std::span<const TensorSpec> inputs, const TensorSpec& output)
       : count_(output.shape.volume()), to_(output.type) {
     for (const TensorSpec& s : inputs) small_.push_back({nullptr, s.type, s.shape});
+    if (output.layout == inputs[0].layout || output.shape[1] < 2) return;
+    channels_ = output.shape[1];
+    plane_ = output.shape.volume(2, output.shape.rank());
+    images_ = output.shape[0];
   }
 
   void run(const RunArguments& arguments) override {
-    const SimdKernels& simd = simd_kernels();
-    const auto divide = simd.element_wise[static_cast<int>(nvinfer1::ElementWiseOperation::kDIV)];
     const IntegerRange range = integer_range(to_);
     const float scale = number_of(arguments, 1, 1), zero = number_of(arguments, 2, 0);
     const auto* from = static_cast<const float*>(arguments.inputs[0]);
     auto* to = static_cast<uint8_t*>(arguments.outputs[0]);
-    parallel_for((count_ + kBlock - 1) / kBlock, kGrainBlocks, [&](int64_t begin, int64_t end) {
-      alignas(64) float block[kBlock], scales[kBlock];
-      std::fill_n(scales, kBlock, scale);
-      for (int64_t at = begin * kBlock; at < std::min(end * kBlock, count_); at += kBlock) {
-        const int64_t n = std::min(kBlock, count_ - at);
-        divide(from + at, scales, block, n, 0, 0);
-        simd.round_to_bytes(block, static_cast<float>(range.lowest) - zero,
-                            static_cast<float>(range.highest) - zero, static_cast<int32_t>(zero),
-                            to + at, n);
-      }
-    });
+    const int64_t blocks = (plane_or_all() + kBlock - 1) / kBlock;
+    parallel_for(images_ * blocks, std::max<int64_t>(kGrainBlocks / channels_, 1),
+                 [&](int64_t begin, int64_t end) {
+                   Block block(scale, range, zero);
+                   Rows rows;
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t image = i / blocks, at = i % blocks * kBlock;
+                     const int64_t n = std::min(kBlock, plane_or_all() - at);
+                     if (channels_ == 1) {
+                       block.quantize(from + at, n, to + at);
+                       continue;
+                     }
+                     for (int64_t first = 0; first < channels_; first += kMaxChannels) {
+                       const int64_t channels = std::min(kMaxChannels, channels_ - first);
+                       for (int64_t c = 0; c < channels; ++c)
+                         block.quantize(from + (image * channels_ + first + c) * plane_ + at, n,
+                                        rows[c]);
+                       put_last(rows, channels, n, to + (image * plane_ + at) * channels_ + first);
+                     }
+                   }
+                 });
   }
+
+  /// So many bytes of a pixel are put at a time.
+  static constexpr int64_t kMaxChannels = 4;
 
  private:
   static constexpr int64_t kBlock = 512, kGrainBlocks = 16;
+  using Rows = uint8_t[kMaxChannels][kBlock];
+
+  class Block {
+   public:
+    Block(float scale, const IntegerRange& range, float zero)
+        : low_(static_cast<float>(range.lowest) - zero),
+          high_(static_cast<float>(range.highest) - zero),
+          zero_(static_cast<int32_t>(zero)) {
+      std::fill_n(scales_, kBlock, scale);
+    }
+    void quantize(const float* from, int64_t n, uint8_t* to) {
+      const SimdKernels& simd = simd_kernels();
+      const auto divide = simd.element_wise[static_cast<int>(nvinfer1::ElementWiseOperation::kDIV)];
+      divide(from, scales_, numbers_, n, 0, 0);
+      simd.round_to_bytes(numbers_, low_, high_, zero_, to, n);
+    }
+
+   private:
+    alignas(64) float numbers_[kBlock], scales_[kBlock];
+    float low_, high_;
+    int32_t zero_;
+  };
+
+  // Of all images where the channels stay where they are.
+  int64_t plane_or_all() const { return channels_ == 1 ? count_ : plane_; }
+
+  // Some channels of n pixels, from a row for each channel.
+  void put_last(const Rows& rows, int64_t channels, int64_t n, uint8_t* to) const {
+    if (channels_ == 2) return put_whole<2>(rows, n, to);
+    if (channels_ == 3) return put_whole<3>(rows, n, to);
+    if (channels_ == 4) return put_whole<4>(rows, n, to);
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t p = 0; p < n; ++p) to[p * channels_ + c] = rows[c][p];
+  }
+
+  // Whole pixels, a word each: what it has too much is the next one's place.
+  template <size_t kChannels> static void put_whole(const Rows& rows, int64_t n, uint8_t* to) {
+    const auto pixel = [&](int64_t p) {
+      uint32_t word = 0;
+      for (size_t c = 0; c < kChannels; ++c) word |= uint32_t{rows[c][p]} << (8 * c);
+      return word;
+    };
+    for (int64_t p = 0; p + 1 < n; ++p, to += kChannels) {
+      const uint32_t word = pixel(p);
+      std::memcpy(to, &word, sizeof word);
+    }
+    const uint32_t last = pixel(n - 1);  // little-endian: its first bytes are the first channels
+    std::memcpy(to, &last, kChannels);
+  }
 
   float number_of(const RunArguments& arguments, size_t i, float otherwise) const {
     if (i >= small_.size() || arguments.inputs[i] == nullptr) return otherwise;
@@ -74,13 +140,26 @@ class ByteQuantizeExecution final : public Execution {
     return Floats(view)[0];
   }
 
-  int64_t count_;
+  int64_t count_, images_ = 1, channels_ = 1, plane_ = 0;
   DataType to_;
   std::vector<TensorView> small_;
 };
 
 bool is_one(const TensorSpec& s) {
   return !s.present || (s.shape.rank() <= 1 && s.shape.volume() == 1);
+}
+
+bool makes_bytes(const Op& op, DataType from) {
+  const auto* quantize = dynamic_cast<const Quantize*>(&op);
+  return quantize != nullptr && is_byte(quantize->to) && quantize->lowest == quantize->highest
+         && from == DataType::kFLOAT;
+}
+
+// Whether a tensor is pictures, whose bytes a convolution reads pixel by pixel.
+bool is_pictures(const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  return makes_bytes(request.op, request.inputs[0].type) && shape.rank() == 4 && shape[1] > 1
+         && shape[1] <= ByteQuantizeExecution::kMaxChannels;
 }
 
 class QuantizeKernel final : public Kernel {
@@ -90,9 +169,7 @@ class QuantizeKernel final : public Kernel {
                                      std::span<const TensorSpec> outputs) const override {
     for (size_t i = 1; i < inputs.size(); ++i)
       require(is_one(inputs[i]), "one scale was expected, found {}", inputs[i].shape);
-    const auto* quantize = dynamic_cast<const Quantize*>(op_.get());
-    if (quantize != nullptr && is_byte(quantize->to) && quantize->lowest == quantize->highest
-        && inputs[0].type == DataType::kFLOAT)
+    if (makes_bytes(*op_, inputs[0].type))
       return std::make_unique<ByteQuantizeExecution>(inputs, outputs[0]);
     return std::make_unique<QuantizeExecution>(*op_, inputs, outputs);
   }
@@ -101,9 +178,7 @@ class QuantizeKernel final : public Kernel {
   std::unique_ptr<Op> op_;
 };
 
-}  // namespace
-
-Offer offer_quantize(const KernelRequest& request) {
+Offer make(const KernelRequest& request, Layout to) {
   for (size_t i = 1; i < request.inputs.size(); ++i)
     if (!is_one(request.inputs[i])) return "there is more than one scale";
   for (const TensorSpec* s : {&request.inputs[0], &request.outputs[0]})
@@ -113,8 +188,18 @@ Offer offer_quantize(const KernelRequest& request) {
   // Padding, which blocked layouts have, would not stay 0.
   const bool is_linear = request.inputs[0].layout == Layout::kLinear;
   kernel->input_layouts[0] = is_linear ? Layout::kLinear : Layout::kChannelsLast;
-  kernel->output_layouts = {kernel->input_layouts[0]};
+  kernel->output_layouts = {is_linear ? to : Layout::kChannelsLast};
   return kernel;
+}
+
+}  // namespace
+
+Offer offer_quantize(const KernelRequest& request) {
+  return make(request, is_pictures(request) ? Layout::kChannelsLast : Layout::kLinear);
+}
+
+Offer load_quantize(const KernelRequest& request, const StoredKernel&) {
+  return make(request, request.outputs[0].layout);
 }
 
 }  // namespace tenon::cpu

@@ -19,14 +19,17 @@ TestInput zeros(DataType type, const Shape& shape) {
   return {t, true};
 }
 
-// One scale, one for each channel, blocks along two axes, blocks that do not divide an axis.
+// One scale, of pictures too, one for each channel, blocks along two axes, blocks that do not
+// divide an axis.
 struct Laid {
   Shape data, scale;
   ScaleLayout layout;
 };
 const Laid kLaid[] = {{{2, 6, 5, 4}, {}, {}},          {{3, 7, 30, 43}, {}, {}},
-                      {{2, 6, 5, 4}, {6}, {1, {}}},    {{2, 6, 5, 4}, {4}, {-1, {}}},
-                      {{4, 32}, {2, 4}, {-1, {2, 8}}}, {{3, 32}, {3, 2}, {-1, {1, 16}}}};
+                      {{2, 3, 30, 43}, {}, {}},        {{1, 2, 9, 7}, {}, {}},
+                      {{3, 4, 1, 1}, {}, {}},          {{2, 6, 5, 4}, {6}, {1, {}}},
+                      {{2, 6, 5, 4}, {4}, {-1, {}}},   {{4, 32}, {2, 4}, {-1, {2, 8}}},
+                      {{3, 32}, {3, 2}, {-1, {1, 16}}}};
 const Laid kUneven = {{5, 30}, {3, 4}, {-1, {2, 8}}};
 
 TEST(QuantizeTest, EveryTypeAndLayoutOfScales) {

@@ -44,6 +44,17 @@ struct Panel {
     return small == 0xffff;
   }
 
+  /// Masked stores take several times as long.
+  template <int N, class T>
+  [[gnu::always_inline]] void put_numbers(const Sums* numbers, const int64_t* at, T* out) const {
+    for (int i = 0; i < N; ++i)
+      for (int v = 0; v < kVectors; ++v)
+        if (T* const to = out + at[i] + v * kLanes; mask == kAll)
+          _mm512_storeu_si512(to, numbers[i][v]);
+        else
+          _mm512_mask_storeu_epi32(to, mask_of(v), numbers[i][v]);
+  }
+
   /// Prefetches what an epilogue will read for the result there; for most it is nothing.
   void prefetch(int64_t at) const {}
 
@@ -64,9 +75,7 @@ struct ToIntegers : Panel {
 
   Vector converted(Vector sum, int) const { return sum; }
   template <int N> [[gnu::always_inline]] void put(const Sums* sums, const int64_t* at) const {
-    for (int i = 0; i < N; ++i)
-      for (int v = 0; v < kVectors; ++v)
-        _mm512_mask_storeu_epi32(out + at[i] + v * kLanes, mask_of(v), sums[i][v]);
+    put_numbers<N>(sums, at, out);
   }
   int32_t* out;
 };
@@ -77,9 +86,7 @@ struct ToFloats : Panel {
 
   Vector converted(Vector sum, int v) const { return _mm512_castps_si512(scaled(sum, v)); }
   template <int N> [[gnu::always_inline]] void put(const Sums* numbers, const int64_t* at) const {
-    for (int i = 0; i < N; ++i)
-      for (int v = 0; v < kVectors; ++v)
-        _mm512_mask_storeu_epi32(out + at[i] + v * kLanes, mask_of(v), numbers[i][v]);
+    put_numbers<N>(numbers, at, out);
   }
   float* out;
 };
