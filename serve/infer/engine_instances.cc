@@ -121,7 +121,7 @@ class EngineInstance {
       if (is_on_host_[static_cast<size_t>(i)])
         value_of(infer_->set_output(
             i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_->take())));
-    value_of(infer_->forward(false));
+    value_of(infer_->forward(/*sync=*/engine_runs_on_cpu()));
     for (int i = 0; i < infer_->num_output(); ++i) outputs.push_back(on_host(*infer_->output(i)));
     value_of(infer_->synchronize());
     std::vector<Tensors> results(batch.size());

@@ -248,6 +248,7 @@ void Infer::set_inputs() {
     void* const data = port.packed ? packed_data_of(port, true) : data_of(port, true);
     value_of(context_->set_address(port.number, data));
     addresses_.push_back(data);
+    bindings_[port.number] = data;
     shapes_.push_back(tensor.shape());
   }
 }
@@ -270,6 +271,7 @@ void Infer::set_outputs() {
     void* const data = port.packed ? packed_data_of(port, false) : data_of(port, false);
     value_of(context_->set_address(port.number, data));
     addresses_.push_back(data);
+    bindings_[port.number] = data;
   }
 }
 
@@ -290,6 +292,14 @@ void Infer::set_layer_memory() {
   void* const data = value_of(engine_->runs_on_cpu() ? memory.cpu(bytes) : memory.gpu(bytes));
   context_->get().setDeviceMemoryV2(data, static_cast<int64_t>(bytes));
   addresses_.push_back(data);
+}
+
+// In this thread: to hand the run to that of the stream, and to wait for it, wakes up two threads,
+// which takes longer than many a network.
+void Infer::run_here() {
+  check(cudaStreamSynchronize(stream_), "work in the stream before the run failed");
+  if (!context_->get().executeV2(bindings_.data()))
+    throw engine_->log().failure("the engine cannot be run");
 }
 
 // The first run of some shapes and memory prepares the context, the second is captured.
@@ -317,11 +327,15 @@ Result<void> Infer::forward(bool sync) noexcept {
     check_device(current, device());
     engine_->log().take_error();  // of others
     addresses_.clear();
+    bindings_.assign(context_->tensors().size(), nullptr);
     shapes_.clear();
     set_inputs();
     set_outputs();
     set_layer_memory();
-    run();
+    if (sync && engine_->runs_on_cpu())
+      run_here();
+    else
+      run();
     try {
       take_outputs();
     } catch (...) {  // after an error nothing may still read and write the tensors

@@ -160,6 +160,27 @@ TEST(Infer, OneRunsOnTheOutputOfAnother) {
   EXPECT_EQ(*b->output()->at<float>({1, 2}), 4 * 6);
 }
 
+// Of a stream of the application: what it put there before is done first, whoever runs the engine.
+TEST(Infer, RunsAfterWhatIsInItsStream) {
+  Infer::Options options;
+  ASSERT_EQ(cudaStreamCreate(&options.stream), cudaSuccess);
+  auto infer = infer_of(shared_engine(session::build_sum), options);
+  for (const bool sync : {true, false}) {
+    fill(*infer->input(), 0);
+    const auto write = [](void* last) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      *static_cast<float*>(last) = 10;
+    };
+    ASSERT_EQ(cudaLaunchHostFunc(options.stream, write, *infer->input()->cpu<float>() + 5),
+              cudaSuccess);
+    ASSERT_TRUE(infer->forward(sync));
+    ASSERT_TRUE(infer->synchronize());
+    EXPECT_EQ(*infer->output()->at<float>({1, 2}), 2 * 10);
+  }
+  infer.reset();
+  EXPECT_EQ(cudaStreamDestroy(options.stream), cudaSuccess);
+}
+
 TEST(Infer, SeveralOfOneEngineRunSideBySide) {
   const auto engine = shared_engine(session::build_sum);
   std::vector<std::thread> threads;

@@ -96,7 +96,8 @@ class Infer {
   /// Runs on the inputs' newest data, of the shapes that they have; outputs get their shapes. What
   /// it says of an input that does not fit names the input, and what was expected. An error in a
   /// thread that calls it while another is in it.
-  /// @param sync waits until outputs are there. Else they are after synchronize().
+  /// @param sync waits until outputs are there: on a CPU the calling thread computes them, after
+  /// what is in the stream. Else they are there after synchronize().
   Result<void> forward(bool sync = true) noexcept;
   Result<void> synchronize() noexcept;
 
@@ -138,6 +139,7 @@ class Infer {
   void take_outputs();
   void set_layer_memory();
   void run();
+  void run_here();
   void check(cudaError_t status, const char* what) const;
 
   const std::shared_ptr<EngineContext> engine_;
@@ -148,6 +150,7 @@ class Infer {
   // What the run before was of, and its graph.
   std::vector<void*> addresses_, last_addresses_;
   std::vector<Shape> shapes_, last_shapes_;
+  std::vector<void*> bindings_;  // by number in the engine; null for what only the run allocates
   session::CudaGraph graph_;
   std::atomic<bool> is_used_{false};  // by a forward()
 };
