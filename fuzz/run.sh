@@ -32,6 +32,14 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
     >"$build/corpus/server_http_fuzz/chunks"
   # A model "m", an input "x" of INT8 (2), and its raw bytes.
   printf '\7\12\1m\52\14\12\1x\22\4INT8\32\1\2\72\2ab' >"$build/corpus/server_grpc_fuzz/raw"
+  mkdir -p "$build/corpus/server_config_fuzz"
+  printf ' max_batch_size: 8 version_policy { specific { versions: 1 } } instance_group { count: 2 }
+    dynamic_batching { preferred_batch_size: 4 default_queue_policy { max_queue_size: 9 } }
+    input { name: "x" data_type: TYPE_FP32 dims: [ -1, 4 ] } parameters { key: "max_shapes" value { string_value: "x:8x4" } }
+    sequence_batching { control_input { name: "x" control { kind: CONTROL_SEQUENCE_START fp32_false_true: [ 0, 1 ] } }
+                        state { input_name: "x" output_name: "y" data_type: TYPE_FP32 dims: [ 4 ] } }' >"$build/corpus/server_config_fuzz/text"
+  printf '1{"platform":"ensemble","output":[{"name":"a"}],"ensemble_scheduling":{"step":[{"model_name":"double","input_map":{"x":"b"},
+    "output_map":{"y":"a"}}]},"input":[{"name":"b"}],"parameters":{"width":{"string_value":"64"}}}' >"$build/corpus/server_config_fuzz/json"
   # A few of each layer kind.
   models=()
   for kind in conv_with convtranspose averagepool_2d_pads maxpool_2d_pads add_bcast relu_ softmax_axis gemm_all \

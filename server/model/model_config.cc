@@ -49,6 +49,26 @@ ModelConfigMessage parse(const std::string& text, bool is_json, std::vector<std:
   return message;
 }
 
+// By their numbers, proto3 takes any.
+void check_enumerators(const pb::Message& message) {
+  const pb::Reflection& reflection = *message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const pb::FieldDescriptor* const field : fields) {
+    if (field->cpp_type() == pb::FieldDescriptor::CPPTYPE_ENUM) {
+      const int number = reflection.GetEnumValue(message, field);
+      if (field->enum_type()->FindValueByNumber(number) != nullptr) continue;
+      throw Error{field->name() + ": expected one of "
+                  + std::to_string(field->enum_type()->value_count()) + " names, as "
+                  + field->enum_type()->value(0)->name() + ", found " + std::to_string(number)};
+    }
+    if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) check_enumerators(reflection.GetMessage(message, field));
+    for (int i = 0; field->is_repeated() && i < reflection.FieldSize(message, field); ++i)
+      check_enumerators(reflection.GetRepeatedMessage(message, field, i));
+  }
+}
+
 void take_versions(const VersionPolicyMessage& from, ModelConfig& to) {
   if (from.has_all()) {
     to.version_policy = VersionPolicy::kAll;
@@ -159,8 +179,8 @@ SequenceConfig::Control control_of(const std::string& input,
       throw Error{where + ": expected two values, for false and true, found "
                   + std::to_string(values.size())};
     control.type = type;
-    control.values[0] = static_cast<float>(values[0]);
-    control.values[1] = static_cast<float>(values[1]);
+    control.values[0] = values[0];
+    control.values[1] = values[1];
   };
   take(from.int32_false_true(), DataType::kINT32);
   take(from.fp32_false_true(), DataType::kFLOAT);
@@ -231,6 +251,7 @@ Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) no
   return session::guard([&] {
     ModelConfig config;
     const ModelConfigMessage message = parse(text, is_json, config.unused);
+    check_enumerators(message);
     config.name = message.name();
     config.backend = message.backend();
     config.file = message.default_model_filename();

@@ -22,7 +22,7 @@ struct SequenceConfig {
     std::string input;
     SequenceControl kind = SequenceControl::kStart;
     DataType type = DataType::kFLOAT;
-    float values[2] = {0, 1};  ///< for false and true; not of kId
+    double values[2] = {0, 1};  ///< for false and true; not of kId
   };
   /// An output that is the input of the sequence's next request.
   struct State {

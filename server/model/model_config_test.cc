@@ -81,6 +81,12 @@ TEST(ModelConfig, ReadsEnsemblesSequencesAndCaches) {
   EXPECT_EQ(sequence->sequence->states[0].dims, (Shape{2, 1, 128}));
   EXPECT_EQ(sequence->sequence->controls[0].kind, SequenceControl::kStart);
   EXPECT_EQ(sequence->sequence->controls[0].type, DataType::kFLOAT);
+  const auto large = parse_model_config(
+      "sequence_batching { control_input { name: 'end' control { int32_false_true: [0, 2147483647] "
+      "} } }",
+      false);
+  ASSERT_TRUE(large) << large.error();
+  EXPECT_EQ(large->sequence->controls[0].values[1], 2147483647);
   EXPECT_FALSE(parse_model_config("response_cache { enable: true } sequence_batching { }", false));
 }
 
@@ -115,6 +121,13 @@ TEST(ModelConfig, WhatIsWrongIsNamed) {
   EXPECT_THAT(error("parameters { key: 'precision' value { string_value: 'fp4' } }"),
               HasSubstr("'fp4'"));
   EXPECT_NE(parse_model_config("{", true).error(), "");
+  EXPECT_THAT(error("input { name: 'x' data_type: 99 }"),
+              HasSubstr("data_type: expected one of 15 names, as TYPE_INVALID, found 99"));
+  EXPECT_THAT(parse_model_config(R"({"sequence_batching": {"control_input": [
+                                     {"name": "x", "control": [{"kind": 17}]}]}})",
+                                 true)
+                  .error(),
+              HasSubstr("kind: expected one of 4 names, as CONTROL_SEQUENCE_START, found 17"));
 }
 
 }  // namespace

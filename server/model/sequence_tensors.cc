@@ -65,13 +65,13 @@ Tensor control_tensor(const SequenceConfig::Control& control, const Shape& shape
   const bool is_so = control.kind == SequenceControl::kStart ? place.is_start
                      : control.kind == SequenceControl::kEnd ? place.is_end
                                                              : true;
-  const float value = control.values[is_so ? 1 : 0];
+  const double value = control.values[is_so ? 1 : 0];
   if (control.type == DataType::kINT32)
     fill(tensor, static_cast<int32_t>(value));
   else if (control.type == DataType::kBOOL)
     fill(tensor, value != 0);
   else
-    fill(tensor, value);
+    fill(tensor, static_cast<float>(value));
   return tensor;
 }
 
