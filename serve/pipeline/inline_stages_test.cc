@@ -96,5 +96,54 @@ TEST(InlineStages, AJobIsPreparedWhenTheOneBeforeItExpires) {
   EXPECT_EQ(*last.get(), 7);
 }
 
+// Of stages whose batches were measured to take so long: where they run, in many single jobs.
+std::set<std::thread::id> threads_of(Clock::duration measured) {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  IntStages stages = doubling();
+  stages.instances[0].warm_up = [=] {
+    return Result<std::vector<BatchTime>>({{1, measured}, {1, measured}});
+  };
+  stages.instances[0].run = [&](std::span<int* const> batch) -> BatchResult<int> {
+    const std::scoped_lock lock(mutex);
+    ids.insert(std::this_thread::get_id());
+    return std::vector(batch.size(), 2 * *batch[0]);
+  };
+  PipelineOptions options = without_workers();
+  options.inline_below = milliseconds(100);
+  const auto pipeline = start_doubling(options, std::move(stages));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(*pipeline->commit(i).get(), 2 * i + 1);
+    std::this_thread::sleep_for(milliseconds(1));  // the instance waits again
+  }
+  return ids;
+}
+
+TEST(InlineStages, ShortBatchesRunInTheThreadThatCommits) {
+  EXPECT_TRUE(threads_of(std::chrono::microseconds(5)).contains(std::this_thread::get_id()));
+  EXPECT_FALSE(threads_of(std::chrono::hours(1)).contains(std::this_thread::get_id()));
+}
+
+// An instance that dies so is as dead as any.
+TEST(InlineStages, AnInstanceMayDieInTheThreadThatCommits) {
+  IntStages stages = doubling();
+  std::atomic<bool> dies{false};
+  stages.instances[0].warm_up = [] {
+    return Result<std::vector<BatchTime>>({{1, milliseconds(1)}});
+  };
+  stages.instances[0].run = [&](std::span<int* const> batch) -> BatchResult<int> {
+    if (dies) return {Error{"dead"}, true};
+    return std::vector(batch.size(), 2 * *batch[0]);
+  };
+  PipelineOptions options = without_workers();
+  options.inline_below = milliseconds(100);
+  const auto pipeline = start_doubling(options, std::move(stages));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(*pipeline->commit(i).get(), 2 * i + 1);
+  dies = true;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(pipeline->commit(i).get().error().failure, Failure::kInstance);
+  EXPECT_EQ(pipeline->statistics().instances, 0u);
+}
+
 }  // namespace
 }  // namespace tenon::serve

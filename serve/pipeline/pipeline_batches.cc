@@ -7,37 +7,69 @@
 
 namespace tenon::serve {
 
-// `batch` has room for the largest: here there may be no memory.
-void PipelineCore::State::run(size_t instance, int track, std::vector<PipelineJob*>& batch) {
+// Here there may be no memory.
+void PipelineCore::State::run(size_t instance) {
   const Inside here(this);
+  Batch& batch = batches[instance];
   Lock lock(mutex);
+  const auto wait_until = [&](Time time) {
+    batch.is_idle = true;
+    if (time == Time::max())
+      to_run.wait(lock);
+    else
+      to_run.wait_until(lock, time);
+    batch.is_idle = false;
+  };
   while (true) {
+    if (batch.is_lent) {
+      wait_until(Time::max());
+      continue;
+    }
+    if (instances[instance].run == nullptr) return release(lock);  // it died
     // What those who committed had to leave, as enough was prepared.
-    if (options.preprocess_workers == 0) preprocess(lock, track);
+    if (options.preprocess_workers == 0) preprocess(lock, batch.track);
     Time look_again;
-    schedule.take_batch(batch, Clock::now(), look_again);
-    if (batch.empty()) {
+    schedule.take_batch(batch.jobs, Clock::now(), look_again);
+    if (batch.jobs.empty()) {
       if (is_over) return;
       Wakes now = wakes();
       now.run = false;  // another instance would find the same
       notify(now);
-      if (look_again == Time::max())
-        to_run.wait(lock);
-      else
-        to_run.wait_until(lock, look_again);
+      wait_until(look_again);
       continue;
     }
     release(lock);
-    run_batch(instance, batch, track);
+    run_batch(instance);
     lock.lock();
-    if (options.postprocess_workers == 0) postprocess(lock, track);
+    if (options.postprocess_workers == 0) postprocess(lock, batch.track);
     hand_out(lock);
-    if (instances[instance].run == nullptr) return release(lock);  // it died
+  }
+}
+
+// One batch, if there is one to be run now; the instance's thread waits meanwhile. It is its own
+// again before answers are given, after which the pipeline may be over.
+void PipelineCore::State::run_inline(Lock& lock) {
+  const Clock::duration time = schedule.time_of_largest();
+  if (time <= Clock::duration::zero() || time >= options.inline_below) return;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    Batch& batch = batches[i];
+    if (!batch.is_idle || batch.is_lent || instances[i].run == nullptr) continue;
+    Time look_again;
+    schedule.take_batch(batch.jobs, Clock::now(), look_again);
+    if (batch.jobs.empty()) return;
+    batch.is_lent = true;
+    release(lock);
+    run_batch(i);
+    lock.lock();
+    batch.is_lent = false;
+    postprocess(lock, batch.track);
+    return hand_out(lock);
   }
 }
 
 // A batch that fails is run again job by job, so that only those fail that are at fault.
-void PipelineCore::State::run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track) {
+void PipelineCore::State::run_batch(size_t instance) {
+  const std::vector<PipelineJob*>& batch = batches[instance].jobs;
   const auto try_to_run = [&](std::span<PipelineJob* const> jobs) -> BatchOutcome {
     const Time begin = Clock::now();
     BatchOutcome outcome = instances[instance].run(jobs);
@@ -45,7 +77,7 @@ void PipelineCore::State::run_batch(size_t instance, std::vector<PipelineJob*>& 
     size_t cost = 0;
     for (const PipelineJob* const job : jobs) {
       cost += job->cost();
-      record(Stage::kInfer, track, begin, end, *job, jobs.size());
+      record(Stage::kInfer, batches[instance].track, begin, end, *job, jobs.size());
     }
     if (outcome.result) {
       const Lock lock(mutex);

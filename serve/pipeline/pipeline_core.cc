@@ -199,11 +199,9 @@ void PipelineCore::State::start_threads(const std::shared_ptr<State>& state) {
     start("pre-process " + std::to_string(i),
           [state, at = track()] { state->work_on(state->to_preprocess, &State::preprocess, at); });
   for (size_t i = 0; i < state->instances.size(); ++i) {
-    std::vector<PipelineJob*> batch;
-    batch.reserve(state->options.max_batch);
-    start(
-        "infer " + std::to_string(i),
-        [state, i, at = track(), batch = std::move(batch)]() mutable { state->run(i, at, batch); });
+    state->batches[i].jobs.reserve(state->options.max_batch);
+    state->batches[i].track = track();
+    start("infer " + std::to_string(i), [state, i] { state->run(i); });
   }
   for (int i = 0; i < state->options.postprocess_workers; ++i)
     start("post-process " + std::to_string(i), [state, at = track()] {
@@ -285,9 +283,11 @@ void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
     state.schedule.refuse(*job, Failure::kRefused, "out of memory", Clock::now());
   }
   state.hand_out(lock);
+  const bool may_run = state.options.postprocess_workers == 0 && !Inside::is_in(&state);
   if (state.options.preprocess_workers == 0) {
     const Inside here(&state);
     state.preprocess(lock, 0);
+    if (may_run) state.run_inline(lock);
   }
   state.release(lock);
 }

@@ -23,6 +23,7 @@ struct PipelineCore::State {
   State(const PipelineOptions& wanted, std::vector<CoreInstance> instances)
       : options(wanted),
         instances(std::move(instances)),
+        batches(this->instances.size()),
         schedule(options, this->instances.size()),
         trace(options.trace_spans) {}
 
@@ -30,8 +31,9 @@ struct PipelineCore::State {
   static void start_threads(const std::shared_ptr<State>& state);
   void warm_up();
   void preprocess(Lock& lock, int track);
-  void run(size_t instance, int track, std::vector<PipelineJob*>& batch);
-  void run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track);
+  void run(size_t instance);
+  void run_inline(Lock& lock);
+  void run_batch(size_t instance);
   void postprocess(Lock& lock, int track);
   void watch_deadlines();
   void admit(PipelineJob& job, Lock& lock);
@@ -53,6 +55,14 @@ struct PipelineCore::State {
 
   const PipelineOptions options;
   std::vector<CoreInstance> instances;
+  // Of an instance: what it runs, with room for the largest.
+  struct Batch {
+    std::vector<PipelineJob*> jobs;
+    int track = 0;
+    bool is_idle = false;  // its thread waits for work
+    bool is_lent = false;  // to a thread that commits
+  };
+  std::vector<Batch> batches;
   mutable std::mutex mutex;
   Schedule schedule;  // under the mutex
   bool is_over = false;

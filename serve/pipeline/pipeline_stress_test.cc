@@ -69,15 +69,17 @@ Stages<Frame, int, Prepared, int> stages() {
   return stages;
 }
 
-class Stress : public testing::TestWithParam<std::tuple<WhenFull, bool, int>> {};
+enum Mode { kWorkers, kWithoutWorkers, kInline };
+class Stress : public testing::TestWithParam<std::tuple<WhenFull, bool, Mode>> {};
 
 TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
-  const auto [when_full, abort, workers] = GetParam();
+  const auto [when_full, abort, mode] = GetParam();
   PipelineOptions options;
   options.max_jobs = 200;
   options.max_batch = kBatch;
   options.when_full = when_full;
-  options.preprocess_workers = options.postprocess_workers = workers;
+  options.preprocess_workers = options.postprocess_workers = mode == kWorkers ? 2 : 0;
+  if (mode == kInline) options.inline_below = std::chrono::hours(1);
   Frame::reset();
   Prepared::reset();
   StressCounts counts;
@@ -102,10 +104,10 @@ TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
   EXPECT_LE(Prepared::peak(), static_cast<int>(3 * kBatch * kInstances) + kProducers);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pipeline, Stress,
-                         testing::Combine(testing::Values(WhenFull::kWait, WhenFull::kRefuse,
-                                                          WhenFull::kDropOldest),
-                                          testing::Bool(), testing::Values(0, 2)));
+INSTANTIATE_TEST_SUITE_P(
+    Pipeline, Stress,
+    testing::Combine(testing::Values(WhenFull::kWait, WhenFull::kRefuse, WhenFull::kDropOldest),
+                     testing::Bool(), testing::Values(kWorkers, kWithoutWorkers, kInline)));
 
 }  // namespace
 }  // namespace tenon::serve

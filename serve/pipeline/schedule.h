@@ -49,6 +49,8 @@ class Schedule {
   void batch_ran(size_t cost, Clock::duration time);
   /// As long as a batch of that cost was measured to take.
   void takes(size_t cost, Clock::duration time) { times_.ran(cost, time); }
+  /// Of the largest batch; zero before anything was measured.
+  Clock::duration time_of_largest() const { return times_.time(options_.max_batch); }
   void batch_was_split() { ++statistics_.split_batches; }
   /// The instance that ran them runs no more: other instances try them, as often as there are
   /// instances.

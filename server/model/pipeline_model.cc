@@ -131,6 +131,7 @@ class PipelineModel final : public Model {
     // though, and an instance is not to wait while that makes a text of many numbers.
     options.preprocess_workers = 0;
     options.postprocess_workers = has_small_outputs() ? 0 : 1;
+    options.inline_below = std::chrono::microseconds(50);
     if (config_.max_queue_delay) {
       options.max_wait = *config_.max_queue_delay;
       options.adaptive = false;

@@ -53,6 +53,10 @@ struct PipelineOptions {
   /// less time than to wake up a thread.
   int preprocess_workers = 1;
   int postprocess_workers = 1;
+  /// Where a stage has no workers at either end, batches that were measured to take less than this
+  /// run in the thread that commits their last job while an instance has nothing to do, and are
+  /// answered there: to wake up the instance's thread would take longer. 0 for none.
+  Duration inline_below{0};
   size_t trace_spans =
       0;  ///< the last spans that trace_json() and trace_page() show; 0 records none
 };
