@@ -33,6 +33,8 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
         path, "CPU",
         {ov::hint::performance_mode(hint == "throughput" ? ov::hint::PerformanceMode::THROUGHPUT
                                                          : ov::hint::PerformanceMode::LATENCY),
+         ov::hint::inference_precision(
+             ov::element::f32),  // by default bfloat16, where there is that
          ov::inference_num_threads(threads)});
     const auto count = model_.get_property(ov::optimal_number_of_infer_requests);
     for (uint32_t i = 0; i < count; ++i) {

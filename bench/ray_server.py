@@ -6,8 +6,8 @@ import asyncio
 import concurrent.futures
 import json
 import pathlib
+import signal
 import sys
-import time
 
 import numpy as np
 import onnxruntime
@@ -58,9 +58,9 @@ def main(path, port, workers, threads):
     ray.init(log_to_driver=False, include_dashboard=False)
     serve.start(http_options={"host": "127.0.0.1", "port": int(port)})
     serve.run(Model.bind(str(pathlib.Path(path).resolve()), int(workers), int(threads)))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # and Ray's own processes end
     print("ready", flush=True)
-    while True:
-        time.sleep(60)
+    signal.pause()
 
 
 main(*sys.argv[1:])

@@ -4,7 +4,7 @@
     python bench/server.py overhead                  # a model of no work: one client, and 64
     python bench/server.py large                     # tensors of 50 MB, beside memcpy and a bare socket
     python bench/server.py models --models resnet50  # concurrency 1, 8, 64, 512, beside OpenVINO and ONNX Runtime
-    python bench/server.py all                       # the three of them
+    python bench/server.py all --json server.json    # the three of them; results of other runs in the file stay
 
 Peers: OpenVINO behind gRPC's callback API in C++ (openvino_server.cc, compiled here), in both of its performance modes, and ONNX
 Runtime behind gRPC's asyncio API and behind Ray Serve. OpenVINO Model Server itself is neither on PyPI nor in Debian. All servers and the load
@@ -38,8 +38,8 @@ def load(model, url, *options, protocol="grpc", seconds=1.0):
     """The levels that `tenon load` measured."""
     done = subprocess.run([TENON, "load", "-m", model, "-u", url, "-i", protocol, "--json", "--warmUp=300", "-r", "3", "-p", str(round(seconds * 1000)),
                            *options], capture_output=True, text=True)
-    if not done.stdout:
-        raise RuntimeError(done.stderr)
+    if done.returncode != 0:
+        raise RuntimeError(f"tenon load -m {model} -u {url} -i {protocol}: {done.stderr}")
     return json.loads(done.stdout)["levels"]
 
 
@@ -65,17 +65,23 @@ def tenon_server(folder, **addresses):
 
 @contextlib.contextmanager
 def peer(*command):
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        for line in process.stdout:
-            if line == "ready\n":
-                break
-        else:
-            raise RuntimeError(f"{command[0]} does not start")
-        yield
-    finally:
-        process.kill()
-        process.wait()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=log, text=True)
+        try:
+            for line in process.stdout:
+                if line == "ready\n":
+                    break
+            else:
+                log.seek(0)
+                raise RuntimeError(f"{' '.join(map(str, command))} does not start: {log.read()[-2000:]}")
+            yield
+        finally:
+            process.terminate()  # Ray has processes of its own to end
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def overhead(options, folder):
@@ -150,35 +156,50 @@ def compile_openvino_server(folder):
     return program
 
 
+def rates(levels):
+    """Answers a second by the number of requests under way, and latencies."""
+    return ({str(round(level["concurrency"])): level["answersPerSecond"] for level in levels}
+            | {f"{p} ms of {round(level['concurrency'])}": level["latencyMs"][p] for level in levels for p in ("p50", "p99")})
+
+
 def models_beside_peers(options, folder):
     rows = []
-    program = compile_openvino_server(folder)
+    url, port = "127.0.0.1:18500", 18500
     for model in options.models:
         onnx = MODELS / f"{model}.onnx"
-        (folder / "models").mkdir(exist_ok=True)
-        build(onnx, folder / f"models/{model}.plan")
-        _, rate = engine(folder / f"models/{model}.plan", seconds=2 * options.seconds)
-        rows.append({"what": f"{model}: engine", "1": rate})
-        port = 18500
+        plan = folder / f"models/{model}.plan"
+        plan.parent.mkdir(exist_ok=True)
+        build(onnx, plan)
+        workers = (2, max(options.threads // 2, 1))
+        servers = {
+            "OpenVINO, latency": ("grpc", lambda: (compile_openvino_server(folder), onnx, port, "latency", options.threads)),
+            "OpenVINO, throughput": ("grpc", lambda: (compile_openvino_server(folder), onnx, port, "throughput", options.threads)),
+            "ONNX Runtime, gRPC": ("grpc", lambda: (sys.executable, ROOT / "bench/onnxruntime_server.py", onnx, port, *workers)),
+            "ONNX Runtime, Ray Serve": ("http", lambda: (sys.executable, ROOT / "bench/ray_server.py", onnx, port, *workers)),
+        }
 
-        def measure(what, url, protocol="grpc"):
+        def measure(what, url, protocol):
             levels = load(model, url, f"--concurrency-range={options.concurrency}", protocol=protocol, seconds=options.seconds)
-            rows.append({"what": f"{model}: {what}"} | {str(round(level["concurrency"])): level["answersPerSecond"] for level in levels}
-                        | {f"{p} ms of {round(level['concurrency'])}": level["latencyMs"][p] for level in levels for p in ("p50", "p99")})
+            rows.append({"what": f"{model}: {what}"} | rates(levels))
             print(rows[-1], file=sys.stderr, flush=True)
 
-        with tenon_server(folder / "models") as server:
-            measure("tenon, gRPC", f"127.0.0.1:{server.grpc}")
-            measure("tenon, HTTP", f"127.0.0.1:{server.http}", "http")
-        for row in rows[-2:]:
-            row["% of the engine"] = 100 * max(value for key, value in row.items() if key.isdigit()) / rate
-        for mode in ("latency", "throughput"):
-            with peer(program, onnx, port, mode, options.threads):
-                measure(f"OpenVINO, {mode}", f"127.0.0.1:{port}")
-        for name, protocol in (("onnxruntime", "grpc"), ("ray", "http")):
-            with peer(sys.executable, ROOT / f"bench/{name}_server.py", onnx, port, 2, max(options.threads // 2, 1)):
-                measure("ONNX Runtime, " + {"grpc": "gRPC", "http": "Ray Serve"}[protocol], f"127.0.0.1:{port}", protocol)
-        (folder / f"models/{model}.plan").unlink()
+        for what, protocol in (("Tenon, gRPC", "grpc"), ("Tenon, HTTP", "http")):
+            if not any(text in what for text in options.servers):
+                continue
+            before = engine(plan, seconds=options.seconds)
+            with tenon_server(plan.parent) as server:
+                measure(what, f"127.0.0.1:{getattr(server, protocol)}", protocol)
+            after = engine(plan, seconds=options.seconds)
+            latency, rate = (statistics.mean(pair) for pair in zip(before, after))
+            best = max(value for key, value in rows[-1].items() if key.isdigit())
+            rows[-1] |= {"engine/s": rate, "% of the engine": 100 * best / rate}
+            if "p50 ms of 1" in rows[-1]:
+                rows[-1]["over the engine us"] = 1000 * (rows[-1]["p50 ms of 1"] - latency)
+        for what, (protocol, command) in servers.items():
+            if any(text in what for text in options.servers):
+                with peer(*command()):
+                    measure(what, url, protocol)
+        plan.unlink()
     return rows
 
 
@@ -197,17 +218,20 @@ def main():
     parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("--models", type=lambda text: text.split(","), default=["resnet50", "bert_base"])
     parser.add_argument("--seconds", type=float, default=1.0, help="of a window; three are measured")
+    parser.add_argument("--servers", type=lambda text: text.split(","), default=[""], help="of `models`: those that have one of these in their names")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--concurrency", default="1,8,64,512")
-    parser.add_argument("--json")
+    parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    result = {}
+    result = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
     for name in PARTS if options.part == "all" else [options.part]:
         with tempfile.TemporaryDirectory() as folder:
-            result[name] = PARTS[name](options, pathlib.Path(folder))
-        table(result[name])
+            rows = PARTS[name](options, pathlib.Path(folder))
+        table(rows)
+        made = {row["what"] for row in rows}
+        result[name] = [row for row in result.get(name, []) if row["what"] not in made] + rows
         if options.json:
-            pathlib.Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
+            options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -132,6 +132,46 @@ def gpu_operator_table(rows):
     return "\n".join(lines)
 
 
+def server_table(rows, columns):
+    """What was measured of servers: a column for each of the keys, by its title."""
+    lines = ["| | " + " | ".join(columns.values()) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in rows:
+        lines.append(f"| {row['what']} | " + " | ".join(f"{row[key]:.4g}" if key in row else "" for key in columns) + " |")
+    return "\n".join(lines)
+
+
+def server_section(results):
+    """Of bench/server.py: the quickest peer's answers a second are below Tenon's of the same model."""
+    rows = results["models"]
+    names = list(dict.fromkeys(row["what"].split(":")[0] for row in rows))
+    levels = ("1", "8", "64", "512")
+    models = []
+    for name in names:
+        of_model = [row for row in rows if row["what"].startswith(name + ":")]
+        ours, peers = ([row for row in of_model if ("Tenon" in row["what"]) == is_ours] for is_ours in (True, False))
+        best = {level: max(row[level] for row in ours) / max(row[level] for row in peers) for level in levels}
+        models += [*of_model, {"what": f"{name}: the quicker Tenon / the quickest peer"} | best]
+    columns = {level: f"{level} at a time" for level in levels}
+    columns |= {"% of the engine": "% of the engine", "over the engine us": "one client: p50 over the engine, µs",
+                "p50 ms of 8": "8: p50, ms", "p99 ms of 8": "8: p99, ms"}
+    return f"""# Servers
+
+`bench/server.py`, server and load on the same {results["machine"]}, by `tenon load`. {results["note"]}
+
+## Models: requests a second
+
+{server_table(models, columns)}
+
+## A Relu of 16 floats
+
+{server_table(results["overhead"], {"p50 us": "one client: p50, µs", "p99 us": "p99, µs", "over the engine us": "over the engine, µs", "requests/s of 64": "64 clients: requests/s"})}
+
+## Tensors of 50 MB
+
+{server_table(results["large"], {"ms": "ms", "GB/s": "GB/s"})}
+"""
+
+
 def read(name):
     return json.loads((FOLDER / "results" / name).read_text())
 
@@ -230,7 +270,8 @@ Plugins as models of one node, medians in ms of the replay of a CUDA graph, PyTo
 captured. A copy moves as many bytes as the operator reads and writes. Errors are distances from PyTorch's result in float32, as a part of the range.
 
 {gpu_operator_table(read("gpu_operators_h200.json"))}
-""")
+
+{server_section(read("server.json"))}""")
 
 
 if __name__ == "__main__":
