@@ -2,7 +2,7 @@
 
     docs/site.py --output dist/site [--mkdocs mkdocs]        (./dev site installs mkdocs-material and Jupyter's nbconvert, and calls it)
 
-Pages stay where they are in the repository, and so do their links: the folders with pages are copied as they are, with what pages link to.
+Pages of the measurements in bench/results are made by docs/benchmarks.py. Pages stay where they are in the repository, and so do their links: the folders with pages are copied as they are, with what pages link to.
 Notebooks are run, and pages of what they show. mkdocs is strict: a link to a page, an anchor or a file that is not there is an error. A page that no heading of NAVIGATION names is an error, too.
 """
 import argparse
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import benchmarks
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(?<!!)\[([^\]\[]*(?:\[[^\]]*\][^\]\[]*)*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
@@ -22,7 +24,7 @@ CODE = re.compile(r"(^\s*```.*?^\s*```)", re.S | re.M)
 # Headings, and patterns of pages beneath them. A page belongs to the first that matches.
 NAVIGATION = {
     "Start": ["README.md", "docs/guide/install.md", "examples/super_resolution/README.md", "docs/guide/python.md"],
-    "Coming from": ["docs/trtexec.md", "docs/guide/from-tensorrt-8.md", "docs/guide/migrate.md", "docs/coming-from/*.md", "docs/guide/mmcv-and-mmdeploy.md",
+    "Coming from": ["docs/trtexec.md", "docs/guide/from-tensorrt-8.md", "docs/guide/tensorrt-11.md", "docs/guide/migrate.md", "docs/coming-from/*.md", "docs/guide/mmcv-and-mmdeploy.md",
                     "docs/guide/onnxruntime.md"],
     "Models": ["docs/guide/edit-models.md", "lint/README.md", "docs/guide/int8.md", "docs/guide/targets-and-precision.md", "docs/guide/compare.md",
                "docs/guide/refit.md", "docs/guide/numbers.md"],
@@ -31,7 +33,7 @@ NAVIGATION = {
                 "docs/test-without-a-gpu.md", "docs/plugins.md", "docs/third-party-plugins.md", "plugins/**/*.md", "hostcuda/*.md"],
     "Serving": ["docs/guide/serve.md", "docs/guide/server.md", "docs/guide/load.md", "docs/guide/scale-out.md", "docs/guide/triton.md"],
     "Applications": ["examples/**/README.md"],
-    "Reference": ["docs/operators.md", "docs/layers.md", "docs/glossary.md", "docs/versions.md", "SECURITY.md", "CHANGELOG.md"],
+    "Reference": ["docs/operators.md", "docs/layers.md", "docs/errors.md", "docs/glossary.md", "docs/versions.md", "SECURITY.md", "CHANGELOG.md"],
     "Inside": ["ARCHITECTURE.md", "CONTRIBUTING.md", "cudart/README.md", "test/**/*.md", "serve/**/*.md", "session/**/*.md", "server/**/*.md", "**/README.md"],
     "Decisions": ["docs/decisions/*.md"],
 }
@@ -45,7 +47,7 @@ def tracked():
 
 
 def title_of(page):
-    text = (ROOT / page).read_text()
+    text = page.read_text()
     heading = re.search(r"(?m)^# (.+)$", text)
     title = re.sub(r"`|\*|\[([^\]]*)\]\([^)]*\)", lambda match: match[1] or "", heading[1]) if heading else page.stem
     return title
@@ -126,6 +128,13 @@ def stage(folder, package):
         text = with_links(page, (ROOT / page).read_text(), known, copied)
         (folder / page).parent.mkdir(parents=True, exist_ok=True)
         (folder / page).write_text(with_anchors(text))
+    measured, raw = benchmarks.pages(ROOT, files)
+    for page, text in measured.items():
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_text(text)
+    at = [heading for heading, _ in headings].index("Plugins")
+    headings.insert(at, ("Benchmarks", sorted(measured, key=lambda page: page.stem != "index")))
+    copied.update(pathlib.Path(path) for path in raw)
     for path in sorted(copied):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)
@@ -147,7 +156,7 @@ def configuration(headings, staged, output):
     for heading, pages in headings:
         if pages:
             lines.append(f"  - {quoted(heading)}:")
-            lines += [f"    - {quoted(title_of(page))}: {quoted(page.as_posix())}" for page in pages]
+            lines += [f"    - {quoted(title_of(staged / page))}: {quoted(page.as_posix())}" for page in pages]
     return "\n".join(lines) + "\n"
 
 
