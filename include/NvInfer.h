@@ -5,6 +5,7 @@
 #include "NvInferLegacyDims.h"
 #include "NvInferRuntime.h"
 #include "tenon/api/builder.h"
+#include "tenon/compat11/network.h"
 #include "tenon/compat8/network.h"
 
 extern "C" TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept;

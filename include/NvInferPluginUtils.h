@@ -56,6 +56,7 @@ struct GridAnchorParameters {
   float variance[4];
 };
 
+#if TENON_TRT_OLDER_NAMES
 /// How boxes are encoded relative to prior boxes.
 enum class CodeTypeSSD : int32_t {
   CORNER = 0,
@@ -80,6 +81,7 @@ struct DetectionOutputParameters {
   bool isNormalized;
   bool isBatchAgnostic{true};
 };
+#endif
 
 /// A tree of classes, each group of which has a softmax.
 struct softmaxTree {
@@ -102,6 +104,7 @@ struct RegionParameters {
   softmaxTree* smTree;
 };
 
+#if TENON_TRT_OLDER_NAMES
 /// Parameters of a plugin that selects boxes.
 struct NMSParameters {
   bool shareLocation;
@@ -113,6 +116,7 @@ struct NMSParameters {
   float iouThreshold;
   bool isNormalized;
 };
+#endif
 
 }  // namespace plugin
 

@@ -19,6 +19,16 @@
 #define TENSORRTAPI __attribute__((visibility("default")))
 #define TRTNOEXCEPT noexcept
 
+// Marks what TensorRT 11 has not: its slots and values stay, and using it does not compile.
+#if TENON_TRT_OLDER_NAMES
+#define TENON_REMOVED_IN_11
+#else
+#define TENON_REMOVED_IN_11                                                         \
+  __attribute__((                                                                   \
+      unavailable("TensorRT 11 has not got it. `tenon migrate` says what to write " \
+                  "instead; -DTENON_TRT_OLDER_NAMES=1 keeps it")))
+#endif
+
 #if TENON_TRT_API == 8
 #define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major) * 1000 + (minor) * 100 + (patch))
 #else

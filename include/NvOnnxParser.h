@@ -114,13 +114,14 @@ class IParser {
 
   /// Whether a model could be read; adds the groups of its nodes that could, each as large as it
   /// goes, in an order in which inputs come first.
-  virtual bool supportsModel(const void* serializedModel, size_t serializedModelSize,
-                             SubGraphCollection_t& subgraphs,
-                             const char* modelPath = nullptr) noexcept = 0;
+  TENON_REMOVED_IN_11 virtual bool supportsModel(const void* serializedModel,
+                                                 size_t serializedModelSize,
+                                                 SubGraphCollection_t& subgraphs,
+                                                 const char* modelPath = nullptr) noexcept = 0;
 
   /// As parse() without a path. Deprecated: loadInitializer() takes weights from the program.
-  virtual bool parseWithWeightDescriptors(const void* serializedModel,
-                                          size_t serializedModelSize) noexcept = 0;
+  TENON_REMOVED_IN_11 virtual bool parseWithWeightDescriptors(
+      const void* serializedModel, size_t serializedModelSize) noexcept = 0;
 
   /// Whether an operator is supported by the parser itself.
   virtual bool supportsOperator(const char* operatorName) const noexcept = 0;
@@ -188,7 +189,9 @@ class IParser {
   /// false if it is null.
   virtual bool setBuilderConfig(const nvinfer1::IBuilderConfig* builderConfig) noexcept = 0;
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IParser.inl"
+#endif
 };
 
 /// Changes the weights of an engine to those of an ONNX model. The caller deletes it.

@@ -236,6 +236,7 @@ class Source {
     // Of another type of TensorRT it is that one's own.
     if (type == of.types.end() && !of.types.empty()) return false;
     const bool is_certain = type != of.types.end();
+    if (rule.arguments >= 0 && rule.arguments != arguments_at(i + 1)) return false;
     // A generic name is worth a word only in files that are about TensorRT.
     if (!is_certain && rule.is_generic && !uses_tensorrt_) return false;
     add(i, rule, is_certain ? *type : *rule.scopes.begin(), is_certain || !rule.is_generic);
@@ -246,6 +247,18 @@ class Source {
   static bool names_tensorrt(const Token& t) {
     return (t.kind == Kind::kName && (t.text == "nvinfer1" || t.text == "nvonnxparser"))
            || (t.kind == Kind::kInclude && t.text.starts_with("NvInfer"));
+  }
+
+  // How many arguments the call has whose ( is token i.
+  int arguments_at(size_t i) const {
+    int depth = 0, commas = 0;
+    for (size_t k = i; k < std::min(tokens_.size(), i + kFurthest); ++k) {
+      if (is_mark(k, "(") || is_mark(k, "{") || is_mark(k, "[")) ++depth;
+      if (is_mark(k, ")") || is_mark(k, "}") || is_mark(k, "]")) --depth;
+      if (depth == 0) return k == i + 1 ? 0 : commas + 1;
+      if (depth == 1 && is_mark(k, ",")) ++commas;
+    }
+    return -1;
   }
 
   // In the call whose arguments begin at token i: {3, 3} makes a DimsHW of 3 and 3, and Dims of 3

@@ -42,6 +42,13 @@ TEST(Migrate, FindsMethodsByWhatTheirReceiverIs) {
       ElementsAre("IPoolingLayer::setOutputType"));
 }
 
+TEST(Migrate, TellsCallsByTheNumberOfTheirArguments) {
+  EXPECT_THAT(whats_of("void f(nvinfer1::INetworkDefinition& n) { n.addQuantize(x, g(1, 2)); "
+                       "n.addQuantize(x, s, DataType::kINT8); n.addFill(Dims{1, {2}}, op); "
+                       "n.addFill(Dims{1, {2}}, op, {}); n.addDequantize(); }"),
+              ElementsAre("INetworkDefinition::addQuantize", "INetworkDefinition::addFill"));
+}
+
 TEST(Migrate, LeavesOtherTypesAlone) {
   // A cache's enqueue, a matrix' getStride, another library's destroy.
   EXPECT_THAT(whats_of("Queue queue; queue.enqueue(1); m.getStride(); window->destroy();"),

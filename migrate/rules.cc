@@ -26,6 +26,7 @@ Rules read_rules() {
       rule.scopes.insert(scope.get<std::string>());
     rule.is_in_tenon = row.value("tenon", true);
     rule.is_generic = row.value("generic", false);
+    rule.arguments = row.value("arguments", -1);
     if (const auto fix = row.find("fix"); fix != row.end()) {
       rule.deletes = fix->is_string();
       if (fix->is_object()) {

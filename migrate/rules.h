@@ -17,6 +17,7 @@ struct Rule {
   std::string instead;
   bool is_in_tenon = true;
   bool is_generic = false;    ///< a name that others have, too
+  int arguments = -1;         ///< of a method: calls with so many alone; -1 for all
   std::string rename, first;  ///< of a fix: another name, and another first argument
   bool deletes = false;       ///< of a fix: x->destroy(); becomes delete x;
 

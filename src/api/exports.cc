@@ -1,7 +1,9 @@
 // TensorRT's C functions, by which programs and plugin libraries reach everything else.
 #include <NvInfer.h>
 #include <NvInferPlugin.h>
+#include <fmt/core.h>
 
+#include <cstdio>
 #include <new>
 #include <optional>
 
@@ -35,6 +37,16 @@ std::optional<Reporter> reporter_of(nvinfer1::ILogger* logger) noexcept {
 // when its virtual tables are not ours.
 template <class Make>
 void* create(void* logger, int32_t version, const char* where, Make make) noexcept {
+  // The ILogger of later majors has its methods elsewhere, so that no message would reach it.
+  if (version / 10000 > kMajor) {
+    fmt::print(
+        stderr,
+        "tenon: {}: the program was compiled with TensorRT's headers of version {}, and this "
+        "library has the binary interface of {}.x: compile it with Tenon's headers and "
+        "-DTENON_TRT_API={}\n",
+        where, version, kMajor, version / 10000);
+    return nullptr;
+  }
   auto* ours = static_cast<nvinfer1::ILogger*>(logger);
   if (ours == nullptr) return nullptr;
   const auto reporter = reporter_of(ours);

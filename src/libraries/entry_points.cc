@@ -9,7 +9,6 @@ extern "C" const tenon::EntryPoints* tenonEntryPoints() noexcept {
       .builder_plugin_registry = &nvinfer1::getBuilderPluginRegistry,
       .builder_safe_plugin_registry = &nvinfer1::getBuilderSafePluginRegistry,
       .logger = &::getLogger,
-      .version = &getInferLibVersion,
       .set_internal_library_path = &nvinfer1::setInternalLibraryPath,
       .init_plugins = &initLibNvInferPlugins,
       .create_parser = &createNvOnnxParser_INTERNAL,

@@ -17,7 +17,6 @@ struct EntryPoints {
   decltype(&nvinfer1::getBuilderPluginRegistry) builder_plugin_registry;
   decltype(&nvinfer1::getBuilderSafePluginRegistry) builder_safe_plugin_registry;
   decltype(&::getLogger) logger;
-  decltype(&getInferLibVersion) version;
   decltype(&nvinfer1::setInternalLibraryPath) set_internal_library_path;
   decltype(&initLibNvInferPlugins) init_plugins;
   decltype(&createNvOnnxParser_INTERNAL) create_parser;

@@ -16,17 +16,18 @@ nvinfer1::ILogger* getLogger() noexcept {
   return tenonEntryPoints()->logger();
 }
 
+// Of the headers' dialect, for programs that compare the library with their headers.
 int32_t getInferLibVersion() noexcept {
-  return tenonEntryPoints()->version();
+  return NV_TENSORRT_VERSION;
 }
 int32_t getInferLibMajorVersion() noexcept {
-  return getInferLibVersion() / 10000;
+  return NV_TENSORRT_MAJOR;
 }
 int32_t getInferLibMinorVersion() noexcept {
-  return getInferLibVersion() / 100 % 100;
+  return NV_TENSORRT_MINOR;
 }
 int32_t getInferLibPatchVersion() noexcept {
-  return getInferLibVersion() % 100;
+  return NV_TENSORRT_PATCH;
 }
 int32_t getInferLibBuildVersion() noexcept {
   return 0;

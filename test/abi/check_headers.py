@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from check_dialect11 import REMOVED_TYPES
+
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = ("NvInfer.h", "NvInferPlugin.h", "NvOnnxConfig.h", "NvOnnxParser.h",
            "impl/NvInferPythonPlugin.h")
@@ -60,13 +62,13 @@ def probe_source(tables):
     return "\n".join(lines) + "\n"
 
 
-def dump_tables(compiler, includes, tables):
+def dump_tables(compiler, flags, tables):
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "probe.cc"
         source.write_text(probe_source(tables))
         command = [compiler, "-std=c++20", "-Xclang", "-fdump-vtable-layouts", "-Xclang",
                    "-fno-access-control", "-Wno-everything", "-S", "-emit-llvm", "-o", "/dev/null"]
-        command += [f"-I{include}" for include in includes] + [str(source)]
+        command += flags + [str(source)]
         result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"the headers do not compile:\n{result.stderr}")
@@ -85,11 +87,11 @@ def dump_tables(compiler, includes, tables):
     return found
 
 
-def check_layouts(compiler, includes):
+def check_layouts(compiler, flags):
     """Compiles the static assertions of layout_test.cc with clang too."""
     command = [compiler, "-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", "-Xclang",
                "-fno-access-control"]
-    command += [f"-I{include}" for include in includes] + [str(HERE / "layout_test.cc")]
+    command += flags + [str(HERE / "layout_test.cc")]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"layouts or values differ:\n{result.stderr}")
@@ -131,6 +133,8 @@ def main():
     parser.add_argument("--include", required=True, help="folder of the public headers")
     parser.add_argument("--cuda-include", required=True, help="folder of cuda_runtime_api.h")
     parser.add_argument("--compiler", default="clang++-19")
+    parser.add_argument("--define", action="append", default=[], help="a macro that chooses the dialect")
+    parser.add_argument("--removed-in-11", action="store_true", help="leave out the classes that TensorRT 11 has not")
     parser.add_argument("--layouts", action="store_true",
                         help="check sizes, offsets and enumerator values instead")
     parser.add_argument("--self-test", action="store_true",
@@ -139,13 +143,17 @@ def main():
     compiler = shutil.which(options.compiler) or shutil.which("clang++")
     if compiler is None:
         sys.exit(INSTALL)
+    def flags(include):
+        return [f"-I{include}", f"-I{options.cuda_include}", *(f"-D{define}" for define in options.define)]
     if options.layouts:
-        check_layouts(compiler, [options.include, options.cuda_include])
+        check_layouts(compiler, flags(options.include))
         return
     tables, tails = read_tables(HERE / "vtables.txt")
+    if options.removed_in_11:
+        tables = {name: slots for name, slots in tables.items() if name.split("::")[-1] not in REMOVED_TYPES}
     with tempfile.TemporaryDirectory() as folder:
         include = swapped_copy(options.include, folder) if options.self_test else options.include
-        found = dump_tables(compiler, [include, options.cuda_include], tables)
+        found = dump_tables(compiler, flags(include), tables)
     problems = compare(tables, tails, found)
     if options.self_test:
         if not any(problem.startswith("nvinfer1::apiv::VTensor slot 2") for problem in problems):

@@ -317,9 +317,11 @@ class Package(PeopleExamples, YoloExample, unittest.TestCase):
                      "nvinfer_lean": runtime, "nvinfer_dispatch": runtime, "nvinfer_plugin": plugins,
                      "nvinfer_vc_plugin": plugins, "nvonnxparser": ["createNvOnnxParser_INTERNAL"]}
         for library, names in functions.items():
-            symbols = run("readelf", "--dyn-syms", "--wide", self.prefix / f"lib/lib{library}.so.10")
-            for name in names:
-                self.assertRegex(symbols, rf"FUNC +GLOBAL +DEFAULT +\d+ {name}\b", library)
+            majors = (8, 10, 11) if library in ("nvinfer", "nvinfer_plugin", "nvonnxparser") else (10,)
+            for major in majors:
+                symbols = run("readelf", "--dyn-syms", "--wide", self.prefix / f"lib/lib{library}.so.{major}")
+                for name in names:
+                    self.assertRegex(symbols, rf"FUNC +GLOBAL +DEFAULT +\d+ {name}\b", f"{library} {major}")
 
     def test_nothing_points_into_the_build(self):
         for path in (self.prefix / "lib").glob("*.so*"):

@@ -6,6 +6,8 @@
 
 namespace nvinfer1 {
 
+#if TENON_TRT_OLDER_NAMES
+
 /// How one tensor of a kernel lies in memory.
 class IAlgorithmIOInfo : public INoCopy {
  public:
@@ -113,6 +115,10 @@ class IAlgorithmSelector : public IVersionedInterface {
   ~IAlgorithmSelector() noexcept override = default;
 };
 
+}  // namespace v_1_0
+#endif  // TENON_TRT_OLDER_NAMES
+
+namespace v_1_0 {
 /// Follows a build; the application implements it. Called from several threads.
 class IProgressMonitor : public IVersionedInterface {
  public:

@@ -13,10 +13,14 @@ class IBuilder : public INoCopy {
   ~IBuilder() noexcept override = default;
 
   /// Whether the device computes in kHALF fast.
-  bool platformHasFastFp16() const noexcept { return mImpl->platformHasFastFp16(); }
+  TENON_REMOVED_IN_11 bool platformHasFastFp16() const noexcept {
+    return mImpl->platformHasFastFp16();
+  }
 
   /// Whether the device computes in kINT8 fast.
-  bool platformHasFastInt8() const noexcept { return mImpl->platformHasFastInt8(); }
+  TENON_REMOVED_IN_11 bool platformHasFastInt8() const noexcept {
+    return mImpl->platformHasFastInt8();
+  }
 
   /// The largest batch of DLA; 0 as there is none.
   int32_t getMaxDLABatchSize() const noexcept { return mImpl->getMaxDLABatchSize(); }
@@ -45,7 +49,7 @@ class IBuilder : public INoCopy {
   void reset() noexcept { mImpl->reset(); }
 
   /// Whether the device has kernels for kTF32.
-  bool platformHasTf32() const noexcept { return mImpl->platformHasTf32(); }
+  TENON_REMOVED_IN_11 bool platformHasTf32() const noexcept { return mImpl->platformHasTf32(); }
 
   /// Builds a plan, which the caller deletes; null, with the reason logged, on failure.
   IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
@@ -89,7 +93,36 @@ class IBuilder : public INoCopy {
   /// The registry that plugins of the networks are looked up in first.
   IPluginRegistry& getPluginRegistry() noexcept { return mImpl->getPluginRegistry(); }
 
+#if TENON_TRT_API == 8
+  /// Makes a network, which the caller deletes before the builder; without the bit of
+  /// kEXPLICIT_BATCH its batch is implicit. Null on failure.
+  __attribute__((abi_tag("trt8"))) INetworkDefinition* createNetworkV2(
+      NetworkDefinitionCreationFlags flags) noexcept {
+    constexpr uint32_t kExplicit =
+        1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH);
+    return mImpl->createNetworkV2((flags & kExplicit) != 0 ? flags
+                                                           : flags | tenon::kImplicitBatchFlag);
+  }
+#elif !TENON_TRT_OLDER_NAMES
+  /// Makes a network, which the caller deletes before the builder; null on failure. `flags` has bit
+  /// n for value n of NetworkDefinitionCreationFlag; kSTRONGLY_TYPED is always set.
+  __attribute__((abi_tag("trt11"))) INetworkDefinition* createNetworkV2(
+      NetworkDefinitionCreationFlags flags) noexcept {
+    constexpr uint32_t kStronglyTyped =
+        1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+    return mImpl->createNetworkV2(flags | kStronglyTyped);
+  }
+#else
+  /// Makes a network, which the caller deletes before the builder; null on failure. `flags` has bit
+  /// n for value n of NetworkDefinitionCreationFlag.
+  INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
+    return mImpl->createNetworkV2(flags);
+  }
+#endif
+
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IBuilder.inl"
+#endif
  protected:
   apiv::VBuilder* mImpl;
 };

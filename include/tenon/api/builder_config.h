@@ -11,44 +11,46 @@ namespace nvinfer1 {
 
 /// How an engine is built, one bit each.
 enum class BuilderFlag : int32_t {
-  kFP16 = 0,          ///< Allows kernels that compute in kHALF.
-  kINT8 = 1,          ///< Allows kernels that compute in kINT8.
-  kDEBUG = 2,         ///< Waits for each kernel, so that errors show where they happen.
-  kGPU_FALLBACK = 3,  ///< Lets layers that DLA cannot run go to the device.
-  kREFIT = 4,         ///< Makes weights changeable.
+  kFP16 TENON_REMOVED_IN_11 = 0,  ///< Allows kernels that compute in kHALF.
+  kINT8 TENON_REMOVED_IN_11 = 1,  ///< Allows kernels that compute in kINT8.
+  kDEBUG = 2,                     ///< Waits for each kernel, so that errors show where they happen.
+  kGPU_FALLBACK = 3,              ///< Lets layers that DLA cannot run go to the device.
+  kREFIT = 4,                     ///< Makes weights changeable.
   /// Times every layer, also those that are the same; a timing cache is neither read nor written.
   kDISABLE_TIMING_CACHE = 5,
   /// Allows kernels that round the inputs of products to 10 bits of fraction; set by default, which
   /// changes nothing on a CPU: there it counts where the application sets it.
   kTF32 = 6,
-  kSPARSE_WEIGHTS = 7,              ///< Allows kernels that use zeros in weights.
-  kSAFETY_SCOPE = 8,                ///< Restricts layers to those of the safety runtime.
-  kOBEY_PRECISION_CONSTRAINTS = 9,  ///< Types asked for are kept, or the build fails.
+  kSPARSE_WEIGHTS = 7,  ///< Allows kernels that use zeros in weights.
+  kSAFETY_SCOPE = 8,    ///< Restricts layers to those of the safety runtime.
+  kOBEY_PRECISION_CONSTRAINTS TENON_REMOVED_IN_11 =
+      9,  ///< Types asked for are kept, or the build fails.
   /// Types asked for are kept where possible, with a warning elsewhere.
-  kPREFER_PRECISION_CONSTRAINTS = 10,
-  kDIRECT_IO = 11,                   ///< Inputs and outputs are not converted.
-  kREJECT_EMPTY_ALGORITHMS = 12,     ///< The build fails if an algorithm selector selects nothing.
+  kPREFER_PRECISION_CONSTRAINTS TENON_REMOVED_IN_11 = 10,
+  kDIRECT_IO = 11,  ///< Inputs and outputs are not converted.
+  kREJECT_EMPTY_ALGORITHMS TENON_REMOVED_IN_11 =
+      12,                            ///< The build fails if an algorithm selector selects nothing.
   kVERSION_COMPATIBLE = 13,          ///< Lets later versions open the plan.
   kEXCLUDE_LEAN_RUNTIME = 14,        ///< Leaves the lean runtime out of such plans.
-  kFP8 = 15,                         ///< Allows kernels that compute in kFP8.
+  kFP8 TENON_REMOVED_IN_11 = 15,     ///< Allows kernels that compute in kFP8.
   kERROR_ON_TIMING_CACHE_MISS = 16,  ///< The build fails if a timing is not in the cache.
-  kBF16 = 17,                        ///< Allows kernels that compute in kBF16.
+  kBF16 TENON_REMOVED_IN_11 = 17,    ///< Allows kernels that compute in kBF16.
   kDISABLE_COMPILATION_CACHE = 18,   ///< Does not keep compiled kernels in the timing cache.
   kSTRIP_PLAN = 19,                  ///< Leaves weights that can be refitted out of the plan.
-  kWEIGHTLESS = 19,                  ///< The old name of kSTRIP_PLAN.
-  kREFIT_IDENTICAL = 20,             ///< Like kREFIT, for the same weights only.
+  kWEIGHTLESS TENON_REMOVED_IN_11 = 19,  ///< The old name of kSTRIP_PLAN.
+  kREFIT_IDENTICAL = 20,                 ///< Like kREFIT, for the same weights only.
   kWEIGHT_STREAMING = 21,  ///< Lets weights stay on the host; only for strongly typed networks.
-  kINT4 = 22,              ///< Allows weights of type kINT4.
-  kREFIT_INDIVIDUAL = 23,  ///< Makes weights changeable that are marked so.
-  kSTRICT_NANS = 24,       ///< Keeps to IEEE where a value is not a number.
-  kMONITOR_MEMORY = 25,    ///< Logs the memory used while building.
-  kFP4 = 26,               ///< Allows weights and activations of type kFP4.
+  kINT4 TENON_REMOVED_IN_11 = 22,   ///< Allows weights of type kINT4.
+  kREFIT_INDIVIDUAL = 23,           ///< Makes weights changeable that are marked so.
+  kSTRICT_NANS = 24,                ///< Keeps to IEEE where a value is not a number.
+  kMONITOR_MEMORY = 25,             ///< Logs the memory used while building.
+  kFP4 TENON_REMOVED_IN_11 = 26,    ///< Allows weights and activations of type kFP4.
   kEDITABLE_TIMING_CACHE = 27,      ///< Lets timings of the cache be changed.
   kDISTRIBUTIVE_INDEPENDENCE = 28,  ///< Results do not depend on where in a batch an item lies.
 
   // 8.x names; the last one changes nothing.
-  kSTRICT_TYPES = kPREFER_PRECISION_CONSTRAINTS,
-  kENABLE_TACTIC_HEURISTIC = 30,
+  kSTRICT_TYPES TENON_REMOVED_IN_11 = 10,  ///< kPREFER_PRECISION_CONSTRAINTS
+  kENABLE_TACTIC_HEURISTIC TENON_REMOVED_IN_11 = 30,
 };
 
 template <> struct impl::EnumMaxImpl<BuilderFlag> {
@@ -57,7 +59,7 @@ template <> struct impl::EnumMaxImpl<BuilderFlag> {
 
 /// How calibration works, one bit each.
 enum class QuantizationFlag : int32_t {
-  kCALIBRATE_BEFORE_FUSION = 0,  ///< Ranges are found before layers are fused.
+  kCALIBRATE_BEFORE_FUSION TENON_REMOVED_IN_11 = 0,  ///< Ranges are found before layers are fused.
 };
 
 template <> struct impl::EnumMaxImpl<QuantizationFlag> {
@@ -80,10 +82,10 @@ template <> struct impl::EnumMaxImpl<MemoryPoolType> {
 
 /// Features on their way in or out.
 enum class PreviewFeature : int32_t {
-  kPROFILE_SHARING_0806 = 0,             ///< Several contexts use one profile; always so.
-  kALIASED_PLUGIN_IO_10_03 = 1,          ///< Plugins may write results into their inputs.
+  kPROFILE_SHARING_0806 TENON_REMOVED_IN_11 = 0,  ///< Several contexts use one profile; always so.
+  kALIASED_PLUGIN_IO_10_03 = 1,                   ///< Plugins may write results into their inputs.
   kRUNTIME_ACTIVATION_RESIZE_10_10 = 2,  ///< Contexts may use less memory for smaller shapes.
-  kMULTIDEVICE_RUNTIME_10_16 = 3,        ///< An engine may run on several devices.
+  kMULTIDEVICE_RUNTIME_10_16 TENON_REMOVED_IN_11 = 3,  ///< An engine may run on several devices.
 
   // 8.x names, which change nothing.
   kFASTER_DYNAMIC_SHAPES_0805 = 30,
@@ -149,12 +151,14 @@ class IBuilderConfig : public INoCopy {
   EngineCapability getEngineCapability() const noexcept { return mImpl->getEngineCapability(); }
 
   /// Sets who feeds inputs for calibration, not owned; null for nobody.
-  void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept {
+  TENON_REMOVED_IN_11 void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept {
     mImpl->setInt8Calibrator(calibrator);
   }
 
   /// Who feeds inputs for calibration; null if nobody.
-  IInt8Calibrator* getInt8Calibrator() const noexcept { return mImpl->getInt8Calibrator(); }
+  TENON_REMOVED_IN_11 IInt8Calibrator* getInt8Calibrator() const noexcept {
+    return mImpl->getInt8Calibrator();
+  }
 
   /// Sets all bits of BuilderFlag.
   void setFlags(BuilderFlags flags) noexcept { mImpl->setFlags(flags); }
@@ -233,41 +237,47 @@ class IBuilderConfig : public INoCopy {
   }
 
   /// Sets who chooses kernels, not owned; null for the builder.
-  void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
+  TENON_REMOVED_IN_11 void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
     mImpl->setAlgorithmSelector(selector);
   }
 
   /// Who chooses kernels; null if the builder.
-  IAlgorithmSelector* getAlgorithmSelector() const noexcept {
+  TENON_REMOVED_IN_11 IAlgorithmSelector* getAlgorithmSelector() const noexcept {
     return mImpl->getAlgorithmSelector();
   }
 
   /// Sets the shapes that calibration runs with; false if they are not valid.
-  bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept {
+  TENON_REMOVED_IN_11 bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept {
     return mImpl->setCalibrationProfile(profile);
   }
 
   /// The shapes that calibration runs with; null if none were set.
-  const IOptimizationProfile* getCalibrationProfile() noexcept {
+  TENON_REMOVED_IN_11 const IOptimizationProfile* getCalibrationProfile() noexcept {
     return mImpl->getCalibrationProfile();
   }
 
   /// Sets all bits of QuantizationFlag.
-  void setQuantizationFlags(QuantizationFlags flags) noexcept {
+  TENON_REMOVED_IN_11 void setQuantizationFlags(QuantizationFlags flags) noexcept {
     mImpl->setQuantizationFlags(flags);
   }
 
   /// The bits of QuantizationFlag.
-  QuantizationFlags getQuantizationFlags() const noexcept { return mImpl->getQuantizationFlags(); }
+  TENON_REMOVED_IN_11 QuantizationFlags getQuantizationFlags() const noexcept {
+    return mImpl->getQuantizationFlags();
+  }
 
   /// Clears one flag of calibration.
-  void clearQuantizationFlag(QuantizationFlag flag) noexcept { mImpl->clearQuantizationFlag(flag); }
+  TENON_REMOVED_IN_11 void clearQuantizationFlag(QuantizationFlag flag) noexcept {
+    mImpl->clearQuantizationFlag(flag);
+  }
 
   /// Sets one flag of calibration.
-  void setQuantizationFlag(QuantizationFlag flag) noexcept { mImpl->setQuantizationFlag(flag); }
+  TENON_REMOVED_IN_11 void setQuantizationFlag(QuantizationFlag flag) noexcept {
+    mImpl->setQuantizationFlag(flag);
+  }
 
   /// Whether one flag of calibration is set.
-  bool getQuantizationFlag(QuantizationFlag flag) const noexcept {
+  TENON_REMOVED_IN_11 bool getQuantizationFlag(QuantizationFlag flag) const noexcept {
     return mImpl->getQuantizationFlag(flag);
   }
 
@@ -348,7 +358,14 @@ class IBuilderConfig : public INoCopy {
   /// Limits the streams that a run uses besides the one it is given: on a GPU, branches of the
   /// network run side by side in them. 0 for none, at most 64. By default, -1, there are none: the
   /// gain is small where kernels fill the GPU, and branches that run side by side share no memory.
+#if TENON_TRT_API < 11
   void setMaxAuxStreams(int32_t nbStreams) noexcept { mImpl->setMaxAuxStreams(nbStreams); }
+#else
+  __attribute__((abi_tag("trt11"))) bool setMaxAuxStreams(int32_t nbStreams) noexcept {
+    mImpl->setMaxAuxStreams(nbStreams);
+    return mImpl->getMaxAuxStreams() == nbStreams;
+  }
+#endif
 
   /// That limit; -1 if the builder chooses.
   int32_t getMaxAuxStreams() const noexcept { return mImpl->getMaxAuxStreams(); }
@@ -401,7 +418,9 @@ class IBuilderConfig : public INoCopy {
     return mImpl->getRemoteAutoTuningConfig();
   }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IBuilderConfig.inl"
+#endif
  protected:
   apiv::VBuilderConfig* mImpl;
 };

@@ -4,6 +4,7 @@
 
 #include "NvInferRuntime.h"
 
+#if TENON_TRT_OLDER_NAMES
 namespace nvinfer1 {
 
 /// How a calibrator wants ranges to be found.
@@ -102,5 +103,6 @@ class IInt8LegacyCalibrator : public IInt8Calibrator {
 }  // namespace v_1_0
 
 }  // namespace nvinfer1
+#endif  // TENON_TRT_OLDER_NAMES
 
 #endif  // TENON_API_CALIBRATOR_H

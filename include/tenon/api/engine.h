@@ -46,9 +46,9 @@ template <> struct impl::EnumMaxImpl<ProfilingVerbosity> {
 
 /// Where kernels may come from, one bit each.
 enum class TacticSource : int32_t {
-  kCUBLAS = 0,
-  kCUBLAS_LT = 1,
-  kCUDNN = 2,
+  kCUBLAS TENON_REMOVED_IN_11 = 0,
+  kCUBLAS_LT TENON_REMOVED_IN_11 = 1,
+  kCUDNN TENON_REMOVED_IN_11 = 2,
   kEDGE_MASK_CONVOLUTIONS = 3,
   kJIT_CONVOLUTIONS = 4,
 };
@@ -183,7 +183,7 @@ class ICudaEngine : public INoCopy {
   }
 
   /// Makes a context that runs in memory set with setDeviceMemory(); null on failure.
-  IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept {
+  TENON_REMOVED_IN_11 IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept {
     return mImpl->createExecutionContextWithoutDeviceMemory();
   }
 
@@ -196,10 +196,12 @@ class ICudaEngine : public INoCopy {
   IRuntimeConfig* createRuntimeConfig() noexcept { return mImpl->createRuntimeConfig(); }
 
   /// The memory in bytes that a context needs for the largest profile.
-  size_t getDeviceMemorySize() const noexcept { return mImpl->getDeviceMemorySize(); }
+  TENON_REMOVED_IN_11 size_t getDeviceMemorySize() const noexcept {
+    return mImpl->getDeviceMemorySize();
+  }
 
   /// The memory in bytes that a context needs for one profile.
-  size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept {
+  TENON_REMOVED_IN_11 size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept {
     return mImpl->getDeviceMemorySizeForProfile(profileIndex);
   }
 
@@ -279,8 +281,8 @@ class ICudaEngine : public INoCopy {
 
   /// The smallest, usual or largest values of a shape input of 32-bit integers; null if there are
   /// none.
-  const int32_t* getProfileTensorValues(const char* tensorName, int32_t profileIndex,
-                                        OptProfileSelector selector) const noexcept {
+  TENON_REMOVED_IN_11 const int32_t* getProfileTensorValues(
+      const char* tensorName, int32_t profileIndex, OptProfileSelector selector) const noexcept {
     return mImpl->getProfileTensorValues(tensorName, profileIndex, selector);
   }
 
@@ -294,7 +296,9 @@ class ICudaEngine : public INoCopy {
   IErrorRecorder* getErrorRecorder() const noexcept { return mImpl->getErrorRecorder(); }
 
   /// Whether the batch is not a dimension of the tensors; only networks of 8.x programs have that.
-  bool hasImplicitBatchDimension() const noexcept { return mImpl->hasImplicitBatchDimension(); }
+  TENON_REMOVED_IN_11 bool hasImplicitBatchDimension() const noexcept {
+    return mImpl->hasImplicitBatchDimension();
+  }
 
   /// The bits of TacticSource that the engine was built with.
   TacticSources getTacticSources() const noexcept { return mImpl->getTacticSources(); }
@@ -337,15 +341,17 @@ class ICudaEngine : public INoCopy {
   }
 
   /// Limits the device memory for weights that are streamed, in bytes; false on failure.
-  bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept {
+  TENON_REMOVED_IN_11 bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept {
     return mImpl->setWeightStreamingBudget(gpuMemoryBudget);
   }
 
   /// The limit set by setWeightStreamingBudget().
-  int64_t getWeightStreamingBudget() const noexcept { return mImpl->getWeightStreamingBudget(); }
+  TENON_REMOVED_IN_11 int64_t getWeightStreamingBudget() const noexcept {
+    return mImpl->getWeightStreamingBudget();
+  }
 
   /// The smallest limit, in bytes.
-  int64_t getMinimumWeightStreamingBudget() const noexcept {
+  TENON_REMOVED_IN_11 int64_t getMinimumWeightStreamingBudget() const noexcept {
     return mImpl->getMinimumWeightStreamingBudget();
   }
 
@@ -386,7 +392,9 @@ class ICudaEngine : public INoCopy {
   /// One number about the engine; -1 if it is not known.
   int64_t getEngineStat(EngineStat stat) const noexcept { return mImpl->getEngineStat(stat); }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/ICudaEngine.inl"
+#endif
  protected:
   apiv::VCudaEngine* mImpl;
 };

@@ -66,7 +66,9 @@ class IExecutionContext : public INoCopy {
   bool allInputDimensionsSpecified() const noexcept { return mImpl->allInputDimensionsSpecified(); }
 
   /// Whether every shape input has values.
-  bool allInputShapesSpecified() const noexcept { return mImpl->allInputShapesSpecified(); }
+  TENON_REMOVED_IN_11 bool allInputShapesSpecified() const noexcept {
+    return mImpl->allInputShapesSpecified();
+  }
 
   /// Sets where errors are recorded, instead of the one set before; null for none.
   void setErrorRecorder(IErrorRecorder* recorder) noexcept { mImpl->setErrorRecorder(recorder); }
@@ -231,7 +233,9 @@ class IExecutionContext : public INoCopy {
   /// Sets the NCCL communicator of collective layers; false if it cannot be used.
   bool setCommunicator(void* communicator) noexcept { return mImpl->setCommunicator(communicator); }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IExecutionContext.inl"
+#endif
  protected:
   apiv::VExecutionContext* mImpl;
 };

@@ -236,10 +236,12 @@ using IOutputAllocator = v_1_0::IOutputAllocator;
 using IDebugListener = v_1_0::IDebugListener;
 using IGpuAsyncAllocator = v_1_0::IGpuAsyncAllocator;
 using IPluginCreatorV3One = v_1_0::IPluginCreatorV3One;
+#if TENON_TRT_OLDER_NAMES
 using IInt8EntropyCalibrator = v_1_0::IInt8EntropyCalibrator;
 using IInt8EntropyCalibrator2 = v_1_0::IInt8EntropyCalibrator2;
 using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
 using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
+#endif
 using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
 using TimingCacheKey = v_1_0::TimingCacheKey;
 using TimingCacheValue = v_1_0::TimingCacheValue;

@@ -16,6 +16,39 @@ template <> struct impl::EnumMaxImpl<AttentionNormalizationOp> {
   static constexpr int32_t kVALUE = 2;
 };
 
+/// Which keys a query sees, an 11.x name.
+enum class CausalMaskKind : int32_t {
+  kNONE = 0,         ///< All.
+  kUPPER_LEFT = 1,   ///< Query i sees the keys up to i.
+  kLOWER_RIGHT = 2,  ///< The last query sees all keys, and the one before it one less.
+};
+
+template <> struct impl::EnumMaxImpl<CausalMaskKind> {
+  static constexpr int32_t kVALUE = 3;
+};
+
+/// How items of different lengths lie in a tensor, an 11.x name.
+enum class AttentionIOForm : int32_t {
+  kPADDED_BHND = 0,  ///< (N, heads, length, size), filled up to the largest length.
+  kPACKED_NHD = 1,   ///< (sum of lengths, heads, size).
+};
+
+template <> struct impl::EnumMaxImpl<AttentionIOForm> {
+  static constexpr int32_t kVALUE = 2;
+};
+
+namespace impl {
+
+// Whether there are as many keys as places of the query, as far as it is known.
+inline bool areEquallyMany(const ITensor& query, const ITensor& key) noexcept {
+  const Dims queryShape = query.getDimensions();
+  const Dims keyShape = key.getDimensions();
+  return queryShape.nbDims == 4 && keyShape.nbDims == 4 && queryShape.d[2] > 0
+         && queryShape.d[2] == keyShape.d[2];
+}
+
+}  // namespace impl
+
 /// Base of the layers on the border of an attention.
 class IAttentionBoundaryLayer : public ILayer {
  public:
@@ -125,6 +158,7 @@ class IAttention : public INoCopy {
   /// How many devices share it.
   int32_t getNbRanks() const noexcept { return mImpl->getNbRanks(); }
 
+#include "tenon/compat11/IAttention.inl"
  protected:
   ~IAttention() noexcept override = default;
   apiv::VAttention* mImpl;
@@ -170,6 +204,7 @@ class IKVCacheUpdateLayer : public ILayer {
   /// How the cache is laid out.
   KVCacheMode getCacheMode() const noexcept { return mImpl->getCacheMode(); }
 
+#include "tenon/compat11/IKVCacheUpdateLayer.inl"
  protected:
   ~IKVCacheUpdateLayer() noexcept override = default;
   apiv::VKVCacheUpdateLayer* mImpl;
@@ -277,6 +312,11 @@ enum class CollectiveOperation : int32_t {
   kBROADCAST = 2,       ///< All get the data of one.
   kREDUCE = 3,          ///< One gets the reduction of all.
   kREDUCE_SCATTER = 4,  ///< Each gets its part of the reduction of all.
+
+  // 11.x names, which no layer takes yet.
+  kALL_TO_ALL = 5,
+  kGATHER = 6,
+  kSCATTER = 7,
 };
 
 template <> struct impl::EnumMaxImpl<CollectiveOperation> {

@@ -100,7 +100,9 @@ class IConvolutionLayer : public ILayer {
   ~IConvolutionLayer() noexcept override = default;
 
  public:
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IConvolutionLayer.inl"
+#endif
  protected:
   apiv::VConvolutionLayer* mImpl;
 };
@@ -179,7 +181,9 @@ class IDeconvolutionLayer : public ILayer {
   ~IDeconvolutionLayer() noexcept override = default;
 
  public:
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IDeconvolutionLayer.inl"
+#endif
  protected:
   apiv::VDeconvolutionLayer* mImpl;
 };
@@ -260,7 +264,9 @@ class IPoolingLayer : public ILayer {
   ~IPoolingLayer() noexcept override = default;
 
  public:
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IPoolingLayer.inl"
+#endif
  protected:
   apiv::VPoolingLayer* mImpl;
 };
@@ -284,7 +290,9 @@ class IPaddingLayer : public ILayer {
   ~IPaddingLayer() noexcept override = default;
 
  public:
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IPaddingLayer.inl"
+#endif
  protected:
   apiv::VPaddingLayer* mImpl;
 };

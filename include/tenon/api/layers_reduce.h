@@ -210,10 +210,14 @@ class INormalizationLayer : public ILayer {
   int64_t getNbGroups() const noexcept { return mImpl->getNbGroups(); }
 
   /// Sets the type that is computed in, kFLOAT or kHALF.
-  void setComputePrecision(DataType type) noexcept { mImpl->setComputePrecision(type); }
+  TENON_REMOVED_IN_11 void setComputePrecision(DataType type) noexcept {
+    mImpl->setComputePrecision(type);
+  }
 
   /// The type that is computed in.
-  DataType getComputePrecision() const noexcept { return mImpl->getComputePrecision(); }
+  TENON_REMOVED_IN_11 DataType getComputePrecision() const noexcept {
+    return mImpl->getComputePrecision();
+  }
 
   /// Whether the layer was made by addNormalizationV2().
   bool isV2() const noexcept { return mImpl->isV2(); }

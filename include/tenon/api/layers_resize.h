@@ -121,7 +121,9 @@ class IResizeLayer : public ILayer {
   ~IResizeLayer() noexcept override = default;
 
  public:
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IResizeLayer.inl"
+#endif
  protected:
   apiv::VResizeLayer* mImpl;
 };

@@ -65,7 +65,9 @@ class IHostMemory : public INoCopy {
   /// What the block holds; kINT8 for plans.
   DataType type() const noexcept { return mImpl->type(); }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IHostMemory.inl"
+#endif
  protected:
   apiv::VHostMemory* mImpl;
 };

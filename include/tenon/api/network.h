@@ -19,14 +19,14 @@ namespace nvinfer1 {
 /// How a network is meant, one bit each.
 enum class NetworkDefinitionCreationFlag : int32_t {
   /// The batch is a dimension like others; always so, unless TENON_TRT_API is 8.
-  kEXPLICIT_BATCH = 0,
+  kEXPLICIT_BATCH TENON_REMOVED_IN_11 = 0,
   /// Types follow from inputs and layers alone; builder flags of precision are not used.
   kSTRONGLY_TYPED = 1,
   kPREFER_JIT_PYTHON_PLUGINS = 2,  ///< Of Python plugins the one compiled at run time.
   kPREFER_AOT_PYTHON_PLUGINS = 3,  ///< Of Python plugins the one compiled at build time.
 
   // 8.x name, which changes nothing. Bit 31 is kImplicitBatchFlag of tenon/extensions.h.
-  kEXPLICIT_PRECISION = 30,
+  kEXPLICIT_PRECISION TENON_REMOVED_IN_11 = 30,
 };
 
 template <> struct impl::EnumMaxImpl<NetworkDefinitionCreationFlag> {
@@ -292,7 +292,8 @@ class INetworkDefinition : public INoCopy {
 
   /// Adds a tensor with computed values of type kFLOAT, or kINT32 if alpha and beta come from
   /// inputs of that type.
-  IFillLayer* addFill(const Dims& dimensions, FillOperation operation) noexcept {
+  TENON_REMOVED_IN_11 IFillLayer* addFill(const Dims& dimensions,
+                                          FillOperation operation) noexcept {
     return mImpl->addFill(dimensions, operation);
   }
 
@@ -321,7 +322,7 @@ class INetworkDefinition : public INoCopy {
   IErrorRecorder* getErrorRecorder() const noexcept { return mImpl->getErrorRecorder(); }
 
   /// Adds a dequantization to kFLOAT.
-  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept {
+  TENON_REMOVED_IN_11 IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept {
     return mImpl->addDequantize(input, scale);
   }
 
@@ -337,7 +338,7 @@ class INetworkDefinition : public INoCopy {
   }
 
   /// Adds a quantization to kINT8.
-  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept {
+  TENON_REMOVED_IN_11 IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept {
     return mImpl->addQuantize(input, scale);
   }
 
@@ -403,6 +404,11 @@ class INetworkDefinition : public INoCopy {
     return mImpl->addAttention(query, key, value, normalization, causal);
   }
 
+  /// The same with an 11.x name; kLOWER_RIGHT wants query and keys known to be equally many.
+  IAttention* addAttentionV2(ITensor& query, ITensor& key, ITensor& value,
+                             AttentionNormalizationOp normalization,
+                             CausalMaskKind causalKind) noexcept;
+
   /// Adds a rotation of pairs of elements.
   IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
                                             bool interleaved, int32_t rotaryEmbeddingDim) noexcept {
@@ -463,7 +469,9 @@ class INetworkDefinition : public INoCopy {
     return mImpl->addNormalizationV2(input, scale, bias, axesMask);
   }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/INetworkDefinition.inl"
+#endif
  protected:
   apiv::VNetworkDefinition* mImpl;
 };

@@ -32,8 +32,8 @@ class IOptimizationProfile : public INoCopy {
   }
 
   /// Sets values of a shape input, copied; false if they contradict ones set before.
-  bool setShapeValues(const char* inputName, OptProfileSelector selector, const int32_t* values,
-                      int32_t nbValues) noexcept {
+  TENON_REMOVED_IN_11 bool setShapeValues(const char* inputName, OptProfileSelector selector,
+                                          const int32_t* values, int32_t nbValues) noexcept {
     return mImpl->setShapeValues(inputName, selector, values, nbValues);
   }
 
@@ -43,7 +43,8 @@ class IOptimizationProfile : public INoCopy {
   }
 
   /// Values set by setShapeValues(); null if none were.
-  const int32_t* getShapeValues(const char* inputName, OptProfileSelector selector) const noexcept {
+  TENON_REMOVED_IN_11 const int32_t* getShapeValues(const char* inputName,
+                                                    OptProfileSelector selector) const noexcept {
     return mImpl->getShapeValues(inputName, selector);
   }
 

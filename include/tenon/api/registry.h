@@ -19,12 +19,13 @@ class IPluginRegistry {
                                const AsciiChar* pluginNamespace) noexcept = 0;
 
   /// The creators of version 2 and their number; valid until the registry changes.
-  virtual IPluginCreator* const* getPluginCreatorList(int32_t* nbCreators) const noexcept = 0;
+  TENON_REMOVED_IN_11 virtual IPluginCreator* const* getPluginCreatorList(
+      int32_t* nbCreators) const noexcept = 0;
 
   /// The creator of version 2 with this name, version and namespace; null if there is none.
-  virtual IPluginCreator* getPluginCreator(const AsciiChar* pluginName,
-                                           const AsciiChar* pluginVersion,
-                                           const AsciiChar* pluginNamespace = "") noexcept = 0;
+  TENON_REMOVED_IN_11 virtual IPluginCreator* getPluginCreator(
+      const AsciiChar* pluginName, const AsciiChar* pluginVersion,
+      const AsciiChar* pluginNamespace = "") noexcept = 0;
 
  protected:
   virtual ~IPluginRegistry() noexcept = default;

@@ -64,7 +64,7 @@ class IRuntime : public INoCopy {
   }
 
   /// Opens a plan that is read front to back; null on failure.
-  ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) {
+  TENON_REMOVED_IN_11 ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) {
     return mImpl->deserializeCudaEngine(streamReader);
   }
 
@@ -112,7 +112,9 @@ class IRuntime : public INoCopy {
   /// Whether plans may contain code that runs on the host; false at first.
   bool getEngineHostCodeAllowed() const noexcept { return mImpl->getEngineHostCodeAllowed(); }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IRuntime.inl"
+#endif
  protected:
   apiv::VRuntime* mImpl;
 };
@@ -146,22 +148,23 @@ class IRefitter : public INoCopy {
   }
 
   /// Sets the range of values of an INT8 tensor; false if there is no such tensor.
-  bool setDynamicRange(const char* tensorName, float min, float max) noexcept {
+  TENON_REMOVED_IN_11 bool setDynamicRange(const char* tensorName, float min, float max) noexcept {
     return mImpl->setDynamicRange(tensorName, min, max);
   }
 
   /// The lower end of the range of a tensor.
-  float getDynamicRangeMin(const char* tensorName) const noexcept {
+  TENON_REMOVED_IN_11 float getDynamicRangeMin(const char* tensorName) const noexcept {
     return mImpl->getDynamicRangeMin(tensorName);
   }
 
   /// The upper end of the range of a tensor.
-  float getDynamicRangeMax(const char* tensorName) const noexcept {
+  TENON_REMOVED_IN_11 float getDynamicRangeMax(const char* tensorName) const noexcept {
     return mImpl->getDynamicRangeMax(tensorName);
   }
 
   /// How many tensors have a range, with the names of the first `size` of them.
-  int32_t getTensorsWithDynamicRange(int32_t size, const char** tensorNames) const noexcept {
+  TENON_REMOVED_IN_11 int32_t getTensorsWithDynamicRange(int32_t size,
+                                                         const char** tensorNames) const noexcept {
     return mImpl->getTensorsWithDynamicRange(size, tensorNames);
   }
 
@@ -235,7 +238,9 @@ class IRefitter : public INoCopy {
     return mImpl->getWeightsPrototype(weightsName);
   }
 
+#if TENON_TRT_OLDER_NAMES
 #include "tenon/compat8/IRefitter.inl"
+#endif
  protected:
   apiv::VRefitter* mImpl;
 };

@@ -94,14 +94,16 @@ class ITensor : public INoCopy {
   /// Asks for a type of the elements of an input or output of the network. In one that is not
   /// strongly typed layers read an input of FP32 as before: one of kINT8 has its numbers divided by
   /// the larger end of the dynamic range / 127, which the build asks for.
-  void setType(DataType type) noexcept { mImpl->setType(type); }
+  TENON_REMOVED_IN_11 void setType(DataType type) noexcept { mImpl->setType(type); }
 
   /// The type of the elements as far as it is known.
   DataType getType() const noexcept { return mImpl->getType(); }
 
   /// Sets the range of values for INT8, of which the larger absolute value counts; false if an
   /// end is not finite or `min` is above `max`.
-  bool setDynamicRange(float min, float max) noexcept { return mImpl->setDynamicRange(min, max); }
+  TENON_REMOVED_IN_11 bool setDynamicRange(float min, float max) noexcept {
+    return mImpl->setDynamicRange(min, max);
+  }
 
   /// Whether it is an input of the network.
   bool isNetworkInput() const noexcept { return mImpl->isNetworkInput(); }
@@ -124,16 +126,20 @@ class ITensor : public INoCopy {
   void setLocation(TensorLocation location) noexcept { mImpl->setLocation(location); }
 
   /// Whether a range of values is set.
-  bool dynamicRangeIsSet() const noexcept { return mImpl->dynamicRangeIsSet(); }
+  TENON_REMOVED_IN_11 bool dynamicRangeIsSet() const noexcept { return mImpl->dynamicRangeIsSet(); }
 
   /// Forgets the range of values.
-  void resetDynamicRange() noexcept { mImpl->resetDynamicRange(); }
+  TENON_REMOVED_IN_11 void resetDynamicRange() noexcept { mImpl->resetDynamicRange(); }
 
   /// The lower end of the range; NaN if none is set.
-  float getDynamicRangeMin() const noexcept { return mImpl->getDynamicRangeMin(); }
+  TENON_REMOVED_IN_11 float getDynamicRangeMin() const noexcept {
+    return mImpl->getDynamicRangeMin();
+  }
 
   /// The upper end of the range; NaN if none is set.
-  float getDynamicRangeMax() const noexcept { return mImpl->getDynamicRangeMax(); }
+  TENON_REMOVED_IN_11 float getDynamicRangeMax() const noexcept {
+    return mImpl->getDynamicRangeMax();
+  }
 
   /// Sets which formats an input or output of the network may have, bit n for value n of
   /// TensorFormat.
@@ -193,19 +199,21 @@ class ILayer : public INoCopy {
   void setInput(int32_t index, ITensor& tensor) noexcept { mLayer->setInput(index, tensor); }
 
   /// Asks that the layer computes in a type.
-  void setPrecision(DataType dataType) noexcept { mLayer->setPrecision(dataType); }
+  TENON_REMOVED_IN_11 void setPrecision(DataType dataType) noexcept {
+    mLayer->setPrecision(dataType);
+  }
 
   /// The type it was asked to compute in; kFLOAT if it was not asked.
-  DataType getPrecision() const noexcept { return mLayer->getPrecision(); }
+  TENON_REMOVED_IN_11 DataType getPrecision() const noexcept { return mLayer->getPrecision(); }
 
   /// Whether it was asked to compute in a type.
-  bool precisionIsSet() const noexcept { return mLayer->precisionIsSet(); }
+  TENON_REMOVED_IN_11 bool precisionIsSet() const noexcept { return mLayer->precisionIsSet(); }
 
   /// Forgets the type it was asked to compute in.
-  void resetPrecision() noexcept { mLayer->resetPrecision(); }
+  TENON_REMOVED_IN_11 void resetPrecision() noexcept { mLayer->resetPrecision(); }
 
   /// Asks that output `index` has a type.
-  void setOutputType(int32_t index, DataType dataType) noexcept {
+  TENON_REMOVED_IN_11 void setOutputType(int32_t index, DataType dataType) noexcept {
     mLayer->setOutputType(index, dataType);
   }
 
@@ -213,10 +221,14 @@ class ILayer : public INoCopy {
   DataType getOutputType(int32_t index) const noexcept { return mLayer->getOutputType(index); }
 
   /// Whether a type was asked for output `index`.
-  bool outputTypeIsSet(int32_t index) const noexcept { return mLayer->outputTypeIsSet(index); }
+  TENON_REMOVED_IN_11 bool outputTypeIsSet(int32_t index) const noexcept {
+    return mLayer->outputTypeIsSet(index);
+  }
 
   /// Forgets the type asked for output `index`.
-  void resetOutputType(int32_t index) noexcept { mLayer->resetOutputType(index); }
+  TENON_REMOVED_IN_11 void resetOutputType(int32_t index) noexcept {
+    mLayer->resetOutputType(index);
+  }
 
   /// Sets a text that the engine inspector shows; it is copied.
   void setMetadata(const char* metadata) noexcept { mLayer->setMetadata(metadata); }

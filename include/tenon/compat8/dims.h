@@ -4,6 +4,7 @@
 
 #include "NvInferRuntimeBase.h"
 
+#if TENON_TRT_OLDER_NAMES
 namespace nvinfer1 {
 
 /// A shape with 32-bit dimensions: the layout of Dims in 8.x, as found in its serialised plugins.
@@ -38,5 +39,6 @@ inline bool to_dims32(const nvinfer1::Dims& shape, nvinfer1::Dims32* result) noe
 }
 
 }  // namespace tenon
+#endif  // TENON_TRT_OLDER_NAMES
 
 #endif  // TENON_COMPAT8_DIMS_H

@@ -5,6 +5,7 @@
 #include "tenon/api/layers_resize.h"
 #include "tenon/extensions.h"
 
+#if TENON_TRT_OLDER_NAMES
 namespace nvinfer1 {
 
 using ResizeMode = InterpolationMode;
@@ -119,5 +120,6 @@ class IRNNv2Layer : public ILayer {
 };
 
 }  // namespace nvinfer1
+#endif  // TENON_TRT_OLDER_NAMES
 
 #endif  // TENON_COMPAT8_LAYERS_H

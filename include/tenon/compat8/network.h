@@ -4,6 +4,7 @@
 
 #include "tenon/api/builder.h"
 
+#if TENON_TRT_OLDER_NAMES
 namespace nvinfer1 {
 namespace impl {
 
@@ -83,5 +84,6 @@ inline IRNNv2Layer* INetworkDefinition::addRNNv2(ITensor&, int32_t, int32_t, int
 }
 
 }  // namespace nvinfer1
+#endif  // TENON_TRT_OLDER_NAMES
 
 #endif  // TENON_COMPAT8_NETWORK_H

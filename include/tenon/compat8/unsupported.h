@@ -7,6 +7,10 @@
 
 #include "NvInferRuntime.h"
 
+#if !TENON_TRT_OLDER_NAMES
+#error "TensorRT 11 has not got this header: leave the #include out, or set TENON_TRT_OLDER_NAMES=1"
+#endif
+
 namespace tenon {
 
 /// Logs an error to the library's logger, or to stderr while there is none; returns null.
