@@ -1,4 +1,4 @@
-"""Writes the pages that say what works: operators.md, layers.md, plugins.md, trtexec.md.
+"""Writes the pages that say what works: operators.md, layers.md, plugins.md, trtexec.md, and errors.md.
 
 Operators, plugins and options are what the built `tenon` says of itself; layers come from the sources, the
 types of operators from ONNX's schemas, and the numbers of ONNX's node tests from onnx_node_tests.json,
@@ -348,6 +348,22 @@ def trtexec_page(tenon):
             "- Inputs without data are noise from 0 to 1 for float32, and zeros for other types.\n")
 
 
+AREAS = {1: "Everywhere", 2: "Models", 3: "Building", 4: "Plans", 5: "Running", 6: "Plugins", 7: "GPUs", 8: "The command line"}
+
+
+def errors_page(tenon):
+    text = (NOTE + "# Errors\n\n"
+            "A message ends with the code of its kind, as in `[TN2002]`. Codes stay; the texts before them may change.\n"
+            "`tenon explain TN2002` prints what is here, and `tenon.Error.code` has it in Python.\n")
+    area = None
+    for row in ask(tenon, "explain"):
+        if row["code"][2] != area:
+            area = row["code"][2]
+            text += f"\n## {AREAS[int(area)]}\n"
+        text += f"\n### {row['code']}\n\n{row['what'][0].upper()}{row['what'][1:]}. {row['why']}\n\n**What to do.** {row['remedy']}\n"
+    return text
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tenon", default=str(ROOT / "out/bin/tenon"), help="the built program")
@@ -357,7 +373,8 @@ def main():
     for name, text in [("operators.md", operators_page(arguments.tenon)),
                        ("plugins.md", plugins_page(arguments.tenon)),
                        ("layers.md", layers_page()),
-                       ("trtexec.md", trtexec_page(arguments.tenon))]:
+                       ("trtexec.md", trtexec_page(arguments.tenon)),
+                       ("errors.md", errors_page(arguments.tenon))]:
         page = ROOT / "docs" / name
         if arguments.check:
             if not page.is_file() or page.read_text() != text:

@@ -317,8 +317,10 @@ def test_unknown_operators_are_named():
     node = protos.helper.make_node("Mystery", ["x"], ["y"], name="riddle", domain="own")
     model = protos.scale()
     model.graph.node[0].CopyFrom(node)
-    with pytest.raises(tenon.Error, match="(?s)cannot read the model\n.*Mystery"):
+    with pytest.raises(tenon.Error, match="(?s)cannot read the model\n.*Mystery") as raised:
         build(model)
+    assert raised.value.code == "TN2002"
+    assert tenon.Error("no code").code is None
 
 
 def resident(which="VmRSS:"):

@@ -57,14 +57,18 @@ void Reporter::report_current(const char* where) const noexcept {
     try {
       throw;
     } catch (const Error& e) {
-      report(e.code(), short_line(fmt::format("{}: {}", where, e.what())));
+      report(e.code(),
+             with_code(short_line(fmt::format("{}: {}", where, e.what())), e.error_class()));
     } catch (const std::bad_alloc&) {
-      report(ErrorCode::kFAILED_ALLOCATION, fmt::format("{}: out of memory", where));
+      report(ErrorCode::kFAILED_ALLOCATION,
+             with_code(fmt::format("{}: out of memory", where), ErrorClass::kMemory));
     } catch (const std::exception& e) {
       report(ErrorCode::kINTERNAL_ERROR,
-             short_line(fmt::format("{}: internal error: {}", where, e.what())));
+             with_code(short_line(fmt::format("{}: internal error: {}", where, e.what())),
+                       ErrorClass::kInternal));
     } catch (...) {
-      report(ErrorCode::kINTERNAL_ERROR, fmt::format("{}: an unknown exception", where));
+      report(ErrorCode::kINTERNAL_ERROR,
+             with_code(fmt::format("{}: an unknown exception", where), ErrorClass::kInternal));
     }
   } catch (...) {
     log_.write(Log::Severity::kERROR, "out of memory while reporting an error");

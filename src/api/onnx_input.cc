@@ -6,6 +6,7 @@ namespace {
 class ParserError final : public nvonnxparser::IParserError {
  public:
   explicit ParserError(ImportProblem problem) : problem_(std::move(problem)) {
+    problem_.text = with_code(problem_.text, problem_.error_class);
     for (const std::string& name : problem_.functions) functions_.push_back(name.c_str());
   }
   ParserError(const ParserError&) = delete;
@@ -39,7 +40,7 @@ const nvonnxparser::IParserError* OnnxInput::error(int index) const {
 
 void OnnxInput::add_error(const ImportProblem& problem) {
   errors_.push_back(std::make_shared<const ParserError>(problem));
-  reporter_.log().error("{}", problem.text);
+  reporter_.log().error("{}", errors_.back()->desc());
 }
 
 OnnxInput::Bytes OnnxInput::bytes_of(const void* model, size_t size) {

@@ -50,7 +50,13 @@ class OnnxInput {
       body();
       return true;
     } catch (const Error& e) {
-      add_error({nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED, e.what(), -1, "", "", {}});
+      add_error({nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED,
+                 e.what(),
+                 -1,
+                 "",
+                 "",
+                 e.error_class(),
+                 {}});
       return false;
     }
   }

@@ -11,13 +11,47 @@ namespace tenon {
 
 using nvinfer1::ErrorCode;
 
+/// The rows of tenon/error_codes.inc.
+enum class ErrorClass : int {
+#define TENON_ERROR_CODE(number, name, code, what, why, remedy) name = number,
+#include "tenon/error_codes.inc"
+#undef TENON_ERROR_CODE
+};
+
+/// The class of an error of which no more is known than TensorRT's code.
+constexpr ErrorClass class_of(ErrorCode code) {
+  return static_cast<ErrorClass>(1000 + static_cast<int>(code));
+}
+constexpr ErrorCode code_of(ErrorClass error_class) {
+  switch (error_class) {
+#define TENON_ERROR_CODE(number, name, code, what, why, remedy) \
+  case ErrorClass::name:                                        \
+    return ErrorCode::code;
+#include "tenon/error_codes.inc"
+#undef TENON_ERROR_CODE
+  }
+  return ErrorCode::kUNSPECIFIED_ERROR;
+}
+/// The text with the code behind it: "it failed [TN1001]".
+inline std::string with_code(const std::string& text, ErrorClass error_class) {
+  return fmt::format("{} [TN{}]", text, static_cast<int>(error_class));
+}
+
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  Error(ErrorCode code, const std::string& text) : Error(code, class_of(code), text) {}
+  Error(ErrorClass error_class, const std::string& text)
+      : Error(code_of(error_class), error_class, text) {}
+  Error(ErrorCode code, ErrorClass error_class, const std::string& text)
+      : std::runtime_error(text), code_(code), class_(error_class) {}
   ErrorCode code() const { return code_; }
+  ErrorClass error_class() const { return class_; }
+  /// The same error with another text.
+  Error with_text(const std::string& text) const { return {code_, class_, text}; }
 
  private:
   ErrorCode code_;
+  ErrorClass class_;
 };
 
 /// Throws an Error; the text is formatted as fmt::format does.
@@ -25,11 +59,20 @@ template <class... Args>
 [[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {
   throw Error(code, fmt::format(text, std::forward<Args>(args)...));
 }
+template <class... Args>
+[[noreturn]] void fail(ErrorClass error_class, fmt::format_string<Args...> text, Args&&... args) {
+  throw Error(error_class, fmt::format(text, std::forward<Args>(args)...));
+}
 
 /// Throws kINVALID_ARGUMENT unless `condition`.
 template <class... Args>
 void require(bool condition, fmt::format_string<Args...> text, Args&&... args) {
   if (!condition) fail(ErrorCode::kINVALID_ARGUMENT, text, std::forward<Args>(args)...);
+}
+template <class... Args>
+void require(bool condition, ErrorClass error_class, fmt::format_string<Args...> text,
+             Args&&... args) {
+  if (!condition) fail(error_class, text, std::forward<Args>(args)...);
 }
 
 /// Runs `body` and puts `where` in front of the text of any Error that leaves it.
@@ -37,7 +80,18 @@ template <class Body> decltype(auto) with_context(const std::string& where, Body
   try {
     return body();
   } catch (const Error& e) {
-    throw Error(e.code(), where + ": " + e.what());
+    throw e.with_text(where + ": " + e.what());
+  }
+}
+
+/// Runs `body`; an Error of kINVALID_ARGUMENT that leaves it and has no class of its own gets this
+/// one.
+template <class Body> decltype(auto) in_class(ErrorClass error_class, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    if (e.error_class() != ErrorClass::kArgument) throw;
+    throw Error(e.code(), error_class, e.what());
   }
 }
 

@@ -16,7 +16,7 @@ namespace tenon {
 namespace {
 
 [[noreturn]] void fail_on(const std::string& path, const char* what) {
-  fail(ErrorCode::kINVALID_ARGUMENT, "{}: {}: {}", path, what, std::strerror(errno));
+  fail(ErrorClass::kFile, "{}: {}: {}", path, what, std::strerror(errno));
 }
 
 struct Descriptor {
@@ -34,9 +34,9 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   if (file.fd < 0) fail_on(path, "cannot open");
   struct stat info{};
   if (::fstat(file.fd, &info) != 0) fail_on(path, "cannot read its size");
-  require(!S_ISDIR(info.st_mode), "{}: is a directory; expected a file", path);
-  require(S_ISREG(info.st_mode), "{}: is not a regular file", path);
-  require(info.st_size > 0, "{}: the file is empty", path);
+  require(!S_ISDIR(info.st_mode), ErrorClass::kFile, "{}: is a directory; expected a file", path);
+  require(S_ISREG(info.st_mode), ErrorClass::kFile, "{}: is not a regular file", path);
+  require(info.st_size > 0, ErrorClass::kFile, "{}: the file is empty", path);
   auto mapped = map(file.fd, static_cast<size_t>(info.st_size));
   if (mapped == nullptr) fail_on(path, "cannot map");
   return mapped;
@@ -73,7 +73,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   try {
     replace_file(path, bytes.data(), bytes.size());
   } catch (const std::runtime_error& e) {
-    throw Error(ErrorCode::kINVALID_ARGUMENT, e.what());
+    throw Error(ErrorClass::kFile, e.what());
   }
 }
 

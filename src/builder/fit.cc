@@ -30,7 +30,7 @@ Plan fit(Plan plan, const Target& target, const Log& log) {
   }
   const bool same_target = plan.target == target.name();
   if (!same_target || !target.loads(plan.instruction_set))
-    fail(ErrorCode::kFAILED_INITIALIZATION, "the plan was {}", built_elsewhere(plan, target));
+    fail(ErrorClass::kPlanElsewhere, "the plan was {}", built_elsewhere(plan, target));
   if (!target.device().is_host() && plan.fingerprint != here)
     log.warning(
         "the plan's kernels were timed on \"{}\", and here is \"{}\": others may be "

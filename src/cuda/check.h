@@ -14,8 +14,7 @@ namespace tenon::cuda {
 inline void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // or the next launch would seem to have failed
-  fail(status == cudaErrorMemoryAllocation ? ErrorCode::kFAILED_ALLOCATION
-                                           : ErrorCode::kFAILED_EXECUTION,
+  fail(status == cudaErrorMemoryAllocation ? ErrorClass::kMemory : ErrorClass::kCuda,
        "CUDA: {} failed: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 

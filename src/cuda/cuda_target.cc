@@ -154,7 +154,7 @@ const std::string& reason_for_no_gpu() {
 
 const Target& cuda_target() {
   if (const std::string& reason = reason_for_no_gpu(); !reason.empty())
-    fail(ErrorCode::kFAILED_INITIALIZATION, "the target \"cuda\" needs a GPU: {}", reason);
+    fail(ErrorClass::kNoGpu, "the target \"cuda\" needs a GPU: {}", reason);
   int device = 0;
   check(cudaGetDevice(&device), "asking for the current device");
   // Devices of one machine may differ. Never destroyed.

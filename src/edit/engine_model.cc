@@ -186,8 +186,13 @@ void import_nodes(Store& store, const EngineModel& model, Imported& imported) {
   try {
     fill(store, model, proto);
   } catch (const Error& e) {
-    imported.report.problems.push_back(
-        {nvonnxparser::ErrorCode::kINVALID_GRAPH, e.what(), -1, "", "", {}});
+    imported.report.problems.push_back({nvonnxparser::ErrorCode::kINVALID_GRAPH,
+                                        e.what(),
+                                        -1,
+                                        "",
+                                        "",
+                                        ErrorClass::kModelFile,
+                                        {}});
     return;
   }
   try {

@@ -68,7 +68,7 @@ Store::Store(std::shared_ptr<const void> owner, std::string_view bytes, std::str
   try {
     add_container(Container::Kind::kModel, kNone, kNone, bytes);
   } catch (const Error& e) {
-    throw Error(e.code(),
+    throw Error(e.code(), ErrorClass::kModelFile,
                 fmt::format("{} is not an ONNX model, or is damaged: {}", file, e.what()));
   }
   const auto graphs = items(0, Kind::kGraph);

@@ -88,19 +88,23 @@ class ModelImporter {
       work();
       return true;
     } catch (const Error& e) {
-      add_problem(parser_code(e), e.what(), node, index);
+      ErrorClass error_class = e.error_class();
+      if (error_class == ErrorClass::kArgument)
+        error_class = node != nullptr ? ErrorClass::kNode : ErrorClass::kModelFile;
+      add_problem(parser_code(e), error_class, e.what(), node, index);
     } catch (const std::bad_alloc&) {
-      add_problem(Code::kMEM_ALLOC_FAILED, "out of memory", node, index);
+      add_problem(Code::kMEM_ALLOC_FAILED, ErrorClass::kMemory, "out of memory", node, index);
     } catch (const std::exception& e) {
-      add_problem(Code::kINTERNAL_ERROR, e.what(), node, index);
+      add_problem(Code::kINTERNAL_ERROR, ErrorClass::kInternal, e.what(), node, index);
     }
     return false;
   }
 
-  void add_problem(Code code, const std::string& text, const onnx::NodeProto* node, int index) {
+  void add_problem(Code code, ErrorClass error_class, const std::string& text,
+                   const onnx::NodeProto* node, int index) {
     std::vector<std::string> functions = importer_.take_functions();
     if (report_.problems.size() >= kMaxProblems) return;
-    ImportProblem problem{code, short_line(text), index, "", "", std::move(functions)};
+    ImportProblem problem{code, short_line(text), index, "", "", error_class, std::move(functions)};
     if (node != nullptr) {
       problem.node_name = short_line(shown_name(*node, index));
       problem.node_operator = short_line(qualified_operator(node->domain(), node->op_type()));
@@ -174,7 +178,8 @@ class ModelImporter {
 [[noreturn]] void throw_first(const ImportReport& report) {
   const size_t more = report.problems.size() - 1;
   const std::string rest = more == 0 ? "" : fmt::format(" (and {} more problems)", more);
-  throw Error(ErrorCode::kINVALID_ARGUMENT, report.problems[0].text + rest);
+  throw Error(ErrorCode::kINVALID_ARGUMENT, report.problems[0].error_class,
+              report.problems[0].text + rest);
 }
 
 }  // namespace
@@ -185,8 +190,13 @@ void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
   try {
     model = parse_model(bytes, options.model_path);
   } catch (const Error& e) {
-    report.problems.push_back(
-        {Code::kMODEL_DESERIALIZE_FAILED, short_line(e.what()), -1, "", "", {}});
+    report.problems.push_back({Code::kMODEL_DESERIALIZE_FAILED,
+                               short_line(e.what()),
+                               -1,
+                               "",
+                               "",
+                               ErrorClass::kModelFile,
+                               {}});
     throw_first(report);
   }
   import_parsed(*model, options, network, report);
@@ -197,7 +207,8 @@ void import_parsed(onnx::ModelProto& model, const ImportOptions& options, Networ
   try {
     ModelImporter(model, options, network, report).run();
   } catch (const Error& e) {
-    report.problems.push_back({Code::kINVALID_GRAPH, short_line(e.what()), -1, "", "", {}});
+    report.problems.push_back(
+        {Code::kINVALID_GRAPH, short_line(e.what()), -1, "", "", ErrorClass::kModelFile, {}});
   }
   if (!report.problems.empty()) throw_first(report);
 }

@@ -55,6 +55,7 @@ struct ImportProblem {
   std::string text;
   int node = -1;  // index in the graph, -1 when it is not about a node
   std::string node_name, node_operator;
+  ErrorClass error_class = ErrorClass::kModelFile;
   std::vector<std::string> functions;  // model-local functions around the node, outermost first
 };
 

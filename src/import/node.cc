@@ -70,7 +70,10 @@ AttributeProto::AttributeType kind_of(const AttributeProto& a) {
 }  // namespace
 
 ImportError::ImportError(Code code, const std::string& text)
-    : Error(engine_code(code), text), parser_code_(code) {}
+    : Error(engine_code(code),
+            code == Code::kUNSUPPORTED_NODE ? ErrorClass::kOperator : class_of(engine_code(code)),
+            text),
+      parser_code_(code) {}
 
 NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
                          std::vector<Item> inputs, TensorSource& source, BodyImporter& bodies)

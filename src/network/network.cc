@@ -323,7 +323,7 @@ void Network::infer(Node& node) {
     NodeInference inference(*this, node);
     node.op->infer(inference);
   } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("layer {}: {}", describe(node), e.what()));
+    throw e.with_text(fmt::format("layer {}: {}", describe(node), e.what()));
   }
 }
 

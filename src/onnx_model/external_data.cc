@@ -77,22 +77,24 @@ fs::path contained_path(const std::string& location, const std::string& model_pa
 }  // namespace
 
 ExternalBytes read_external(const onnx::TensorProto& proto, TensorSource& source, size_t size) {
-  require(
-      !source.model_path.empty(),
-      "its data is in another file, but where the model is stored is not known: parse the model "
-      "from a file, or pass its path");
-  const Location where = location_of(proto, source.log);
-  const std::string path = contained_path(where.path, source.model_path).string();
-  auto& file = source.files[path];
-  if (file == nullptr) file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  require(!where.length || *where.length == size,
-          "external data has length {}; its type and shape need {} bytes", where.length.value_or(0),
-          size);
-  require(where.offset <= bytes.size() && size <= bytes.size() - where.offset,
-          "external data at offset {} needs {} bytes, but '{}' has {}", where.offset, size,
-          where.path, bytes.size());
-  return {file, bytes.subspan(where.offset, size)};
+  return in_class(ErrorClass::kExternalData, [&]() -> ExternalBytes {
+    require(
+        !source.model_path.empty(),
+        "its data is in another file, but where the model is stored is not known: parse the model "
+        "from a file, or pass its path");
+    const Location where = location_of(proto, source.log);
+    const std::string path = contained_path(where.path, source.model_path).string();
+    auto& file = source.files[path];
+    if (file == nullptr) file = MappedFile::open(path);
+    const auto bytes = file->bytes();
+    require(!where.length || *where.length == size,
+            "external data has length {}; its type and shape need {} bytes",
+            where.length.value_or(0), size);
+    require(where.offset <= bytes.size() && size <= bytes.size() - where.offset,
+            "external data at offset {} needs {} bytes, but '{}' has {}", where.offset, size,
+            where.path, bytes.size());
+    return {file, bytes.subspan(where.offset, size)};
+  });
 }
 
 }  // namespace tenon

@@ -173,7 +173,7 @@ void check_bindings(const Plan& plan, const PlanStep& step) {
 void check_layout(const Plan& plan, const Target& target, const PlanStep& step,
                   std::string_view tensor, Layout stated, Layout wanted) {
   if (stated == wanted) return;
-  fail(ErrorCode::kINVALID_ARGUMENT, "{} is {}; kernel '{}' wants {} here. The plan was {}", tensor,
+  fail(ErrorClass::kPlanElsewhere, "{} is {}; kernel '{}' wants {} here. The plan was {}", tensor,
        name_of(stated), step.kernel, name_of(wanted), built_elsewhere(plan, target));
 }
 
@@ -184,7 +184,8 @@ std::unique_ptr<Kernel> kernel_of(const Plan& plan, const Target& target, const 
     return load_kernel(target, step.kernel, request, stored);
   } catch (const Error& e) {
     if (target.is_this_machine(plan.fingerprint)) throw;
-    fail(e.code(), "{}. The plan was {}", e.what(), built_elsewhere(plan, target));
+    throw Error(e.code(), ErrorClass::kPlanElsewhere,
+                fmt::format("{}. The plan was {}", e.what(), built_elsewhere(plan, target)));
   }
 }
 

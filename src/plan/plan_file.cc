@@ -72,7 +72,7 @@ Header read_header(std::span<const std::byte> bytes) {
           "this is not a Tenon plan (its first bytes are wrong); plans of NVIDIA's TensorRT cannot "
           "be read: build one with `tenon build model.onnx`");
   std::memcpy(&header, bytes.data(), sizeof header);
-  require(header.format == kPlanFormat,
+  require(header.format == kPlanFormat, ErrorClass::kPlanVersion,
           "the plan has format {}; this build reads format {}: build the plan again", header.format,
           kPlanFormat);
   return header;
@@ -153,7 +153,7 @@ uint64_t plan_file_bytes(std::span<const std::byte> beginning) {
 Plan read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                const std::string& name) {
   return with_context(name, [&] {
-    auto [structure, weights] = read_sections(bytes);
+    auto [structure, weights] = in_class(ErrorClass::kPlan, [&] { return read_sections(bytes); });
     if (owner == nullptr || reinterpret_cast<uintptr_t>(weights.data()) % kAlignment != 0) {
       auto copy = allocate_aligned(weights.size());
       if (!weights.empty()) std::memcpy(copy.get(), weights.data(), weights.size());
@@ -163,7 +163,9 @@ Plan read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> own
     // FlatBuffers reads structs in place, so the structure must be aligned as well.
     const auto aligned_structure = allocate_aligned(structure.size());
     std::memcpy(aligned_structure.get(), structure.data(), structure.size());
-    return read_structure({aligned_structure.get(), structure.size()}, weights, owner);
+    return in_class(ErrorClass::kPlan, [&] {
+      return read_structure({aligned_structure.get(), structure.size()}, weights, owner);
+    });
   });
 }
 

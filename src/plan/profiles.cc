@@ -24,7 +24,7 @@ PlanProfile::Range resolve_range(const Value& input, const ProfileRequest::Range
   PlanProfile::Range range;
   if (is_dynamic(input)) {
     if (given == nullptr || !given->min || !given->opt || !given->max)
-      fail(ErrorCode::kINVALID_CONFIG,
+      fail(ErrorClass::kProfile,
            "input '{}' has extents known only at run time ({}) and profile {} does not give its "
            "minimum, optimum and maximum shape: call IOptimizationProfile::setDimensions for kMIN, "
            "kOPT and kMAX, or pass --minShapes, --optShapes and --maxShapes",
@@ -50,7 +50,7 @@ PlanProfile::Range resolve_range(const Value& input, const ProfileRequest::Range
   const bool complete = given != nullptr && given->min_values.size() == count
                         && given->opt_values.size() == count && given->max_values.size() == count;
   if (!complete)
-    fail(ErrorCode::kINVALID_CONFIG,
+    fail(ErrorClass::kProfile,
          "input '{}' decides shapes and profile {} does not give its {} minimum, optimum and "
          "maximum "
          "values: call IOptimizationProfile::setShapeValues",

@@ -62,7 +62,7 @@ void PluginLayer::check_output_count(int64_t count) const {
 nvinfer1::IPluginCreatorInterface& PluginLayer::creator(std::string_view kind) const {
   auto* found = find_creator(plugin_name_, version_, name_space_);
   if (found == nullptr)
-    throw Error(ErrorCode::kINVALID_ARGUMENT, explain_missing(plugin_name_, version_, name_space_));
+    throw Error(ErrorClass::kPluginMissing, explain_missing(plugin_name_, version_, name_space_));
   const std::string actual = text_or_empty(found->getInterfaceInfo().kind);
   require(actual == kind, "{}: the registered creator is a \"{}\", this layer needs a \"{}\"",
           label(), actual, kind);

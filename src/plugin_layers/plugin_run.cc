@@ -75,7 +75,7 @@ template <class Call>
 void check_call(const PluginLayer& layer, const char* name, const Call& call) {
   const PluginReports reports;
   if (const int32_t status = call(); status != 0)
-    fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", layer.label(), name, status,
+    fail(ErrorClass::kPluginFailed, "{}: {} failed with {}{}", layer.label(), name, status,
          reports.text());
 }
 
@@ -118,7 +118,7 @@ class Runner : public PluginRun {
                                          outputs.data(), workspace)
                                : enqueue(inputs.data(), outputs.data(), workspace, to_cuda(stream));
     if (status != 0)
-      fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", label_,
+      fail(ErrorClass::kPluginFailed, "{}: {} failed with {}{}", label_,
            kernel_ != nullptr ? "its CPU kernel" : "enqueue()", status, reports.text());
     if (watch) check_launches();
   }
@@ -146,7 +146,7 @@ class Runner : public PluginRun {
   void check_launches() const {
     const cudaError_t error = cudaGetLastError();
     if (error != cudaSuccess)
-      fail(ErrorCode::kFAILED_EXECUTION, "{}: a CUDA call in enqueue() failed: {}{}", label_,
+      fail(ErrorClass::kPluginFailed, "{}: a CUDA call in enqueue() failed: {}{}", label_,
            cudaGetErrorString(error),
            place_ == PluginMemory::kDevice
                ? ""

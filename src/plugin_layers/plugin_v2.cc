@@ -288,7 +288,7 @@ void PluginV2Instance::initialize() {
   const PluginReports reports;
   const int32_t status = plugin_.initialize();
   if (status != 0)
-    fail(ErrorCode::kFAILED_INITIALIZATION, "{}: initialize() failed with {}{}", label_, status,
+    fail(ErrorClass::kPluginFailed, "{}: initialize() failed with {}{}", label_, status,
          reports.text());
   initialized_ = true;
 }

@@ -23,13 +23,13 @@ class LoggerFinder final : public nvinfer1::ILoggerFinder {
   std::error_code ignored;
   const bool is_path = std::string_view(path).find('/') != std::string_view::npos;
   if (std::filesystem::is_directory(path, ignored))
-    fail(ErrorCode::kINVALID_ARGUMENT, "cannot load {} {}: it is a directory; name a .so file",
-         what, path);
+    fail(ErrorClass::kPluginLibrary, "cannot load {} {}: it is a directory; name a .so file", what,
+         path);
   if (is_path && !std::filesystem::exists(path, ignored))
-    fail(ErrorCode::kINVALID_ARGUMENT, "cannot load {} {}: no such file", what, path);
+    fail(ErrorClass::kPluginLibrary, "cannot load {} {}: no such file", what, path);
   const bool is_old = reason.find("libnvinfer.so.8") != std::string::npos
                       || reason.find("libnvinfer_plugin.so.8") != std::string::npos;
-  fail(ErrorCode::kINVALID_ARGUMENT, "cannot load {} {}: {}{}", what, path, reason,
+  fail(ErrorClass::kPluginLibrary, "cannot load {} {}: {}{}", what, path, reason,
        is_old ? "; it was built for TensorRT 8: compile it again with TensorRT 10's headers" : "");
 }
 

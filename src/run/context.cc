@@ -172,7 +172,7 @@ void* Context::output_memory(const Bindings& bound, int binding, const Shape& sh
 void Context::check_address(int binding, const void* data, const Shape& shape) {
   if (shape.volume() == 0) return;
   if (data != nullptr) return check_reach(binding, data);
-  fail(ErrorCode::kINVALID_STATE, "{} '{}' has no address: call setTensorAddress",
+  fail(ErrorClass::kAddress, "{} '{}' has no address: call setTensorAddress",
        engine_->plan().bindings[static_cast<size_t>(binding)].is_input ? "input" : "output",
        engine_->binding_tensor(binding).name);
 }
@@ -186,15 +186,15 @@ void Context::check_reach(int binding, const void* data) {
   const std::string& name = engine_->binding_tensor(binding).name;
   const Device& device = engine_->device();
   if (b.is_input && b.is_shape)
-    require(device.host_reaches(data),
+    require(device.host_reaches(data), ErrorClass::kAddress,
             "input '{}' is read on the host, and its address {} is a GPU's memory: give it host "
             "memory",
             name, data);
   else
-    require(device.reaches(data), "{} '{}': its address {} {}", b.is_input ? "input" : "output",
-            name, data, device.why_not_reached());
+    require(device.reaches(data), ErrorClass::kAddress, "{} '{}': its address {} {}",
+            b.is_input ? "input" : "output", name, data, device.why_not_reached());
   const size_t element = bytes_of(engine_->binding_tensor(binding).type, 1);
-  require(on_host() || reinterpret_cast<uintptr_t>(data) % element == 0,
+  require(on_host() || reinterpret_cast<uintptr_t>(data) % element == 0, ErrorClass::kAddress,
           "{} '{}': its address {} is no multiple of the {} bytes of an element",
           b.is_input ? "input" : "output", name, data, element);
   seen = data;
@@ -206,7 +206,7 @@ void Context::prepare_addresses(const ShapeState& state, Stream* stream) {
   for (size_t i = 0; i < addresses.size(); ++i) {
     const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
     if (engine_->stages().tensors[tensor] > 0) {
-      require(addresses[i] != nullptr || bindings_.allocators[i] != nullptr,
+      require(addresses[i] != nullptr || bindings_.allocators[i] != nullptr, ErrorClass::kAddress,
               "output '{}' has no address: call setOutputAllocator, or setTensorAddress with "
               "getMaxOutputSize bytes",
               engine_->plan().tensors[tensor].name);

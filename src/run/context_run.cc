@@ -167,7 +167,7 @@ void Context::run_step(ShapeState& state, size_t i, Stream* stream) {
     step_weights_.after(i, stream);
     read_data_dependent(state, i, stream);
   } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
+    throw e.with_text(fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
   }
 }
 

@@ -34,10 +34,11 @@ void Context::set_input_shape(int binding, const Shape& shape) {
           "'{}' is an output: only inputs take a shape", name);
   const auto& range =
       engine_->plan().profiles[static_cast<size_t>(profile_)].inputs[static_cast<size_t>(binding)];
-  require(shape.rank() == range.min.rank(), "input '{}': shape {} has {} dimensions; expected {}",
-          name, shape, shape.rank(), range.min.rank());
+  require(shape.rank() == range.min.rank(), ErrorClass::kShape,
+          "input '{}': shape {} has {} dimensions; expected {}", name, shape, shape.rank(),
+          range.min.rank());
   for (int axis = 0; axis < shape.rank(); ++axis)
-    require(range.min[axis] <= shape[axis] && shape[axis] <= range.max[axis],
+    require(range.min[axis] <= shape[axis] && shape[axis] <= range.max[axis], ErrorClass::kShape,
             "input '{}': shape {} is outside profile {}, which allows {} to {}: axis {} is {}; "
             "choose another shape, or build the engine with a wider profile",
             name, shape, profile_, range.min, range.max, axis, shape[axis]);
@@ -93,11 +94,11 @@ void Context::read_symbols() {
   if (missing >= 0) {
     const auto i = static_cast<size_t>(missing);
     const std::string& name = engine_->binding_tensor(missing).name;
-    require(input_shapes_[i].has_value(),
+    require(input_shapes_[i].has_value(), ErrorClass::kShape,
             "input '{}' has no shape yet: call setInputShape (its profile allows {} to {})", name,
             engine_->plan().profiles[static_cast<size_t>(profile_)].inputs[i].min,
             engine_->plan().profiles[static_cast<size_t>(profile_)].inputs[i].max);
-    fail(ErrorCode::kINVALID_STATE,
+    fail(ErrorClass::kAddress,
          "input '{}' decides shapes and has no address yet: call setTensorAddress with host memory",
          name);
   }
@@ -149,7 +150,7 @@ void Context::check_values() const {
     const auto at = static_cast<size_t>(symbol.index);
     if (at >= range.min_values.size()) continue;
     const int64_t value = symbols_[s].value();
-    require(range.min_values[at] <= value && value <= range.max_values[at],
+    require(range.min_values[at] <= value && value <= range.max_values[at], ErrorClass::kShape,
             "shape input '{}': element {} is {}, outside profile {}, which allows {} to {}",
             engine_->binding_tensor(symbol.binding).name, at, value, profile_, range.min_values[at],
             range.max_values[at]);

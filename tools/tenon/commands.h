@@ -24,6 +24,7 @@ void add_serve(CLI::App& app, Logger& logger);
 void add_load(CLI::App& app, Logger& logger);
 void add_doctor(CLI::App& app, Logger& logger);
 void add_migrate(CLI::App& app, Logger& logger);
+void add_explain(CLI::App& app, Logger& logger);
 void add_completion(CLI::App& app, Logger& logger);
 
 }  // namespace tenon::tool

@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +32,13 @@ template <class Value> using Shown = decltype(shown(std::declval<const Value&>()
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Shown<Args>...> text, const Args&... args) {
   throw Failure(fmt::format(text, shown(args)...));
+}
+
+/// The text on one line as it is printed, with this code of tenon/error_codes.h behind it where it
+/// has none: what the engine says has one.
+inline std::string with_code(const std::string& text, std::string_view code) {
+  const std::string line = printable(text, true);
+  return line.find("[TN") != std::string::npos ? line : fmt::format("{} [{}]", line, code);
 }
 
 /// The value of a result; throws its error.

@@ -24,12 +24,12 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
   for (const auto add :
        {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins, add_operators,
         add_options, add_new_plugin, add_quantize, add_compare, add_report, add_onnx, add_serve,
-        add_load, add_doctor, add_migrate, add_completion})
+        add_load, add_doctor, add_migrate, add_explain, add_completion})
     add(app, logger);
   try {
     const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
     if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
-      fail("there is no command '{}': run `tenon --help` for those there are", argv[1]);
+      fail("there is no command '{}': run `tenon --help` for those there are [TN8001]", argv[1]);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::CallForHelp& e) {
@@ -38,11 +38,11 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "tenon: {}\nRun `tenon --help` or `tenon COMMAND --help`.\n",
-               tenon::printable(e.what(), true));
+               with_code(e.what(), "TN8001"));
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tenon: out of memory\n");
+    fmt::print(stderr, "tenon: {}\n", with_code("out of memory", "TN1005"));
   } catch (const std::exception& e) {
-    fmt::print(stderr, "tenon: {}\n", tenon::printable(e.what(), true));
+    fmt::print(stderr, "tenon: {}\n", with_code(e.what(), "TN8002"));
   }
   return 1;
 }

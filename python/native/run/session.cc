@@ -205,8 +205,25 @@ nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
 
 }  // namespace
 
+namespace {
+
+// The code at the end of an error's text, TN2002 of "… [TN2002]"; None where there is none.
+std::optional<std::string> code_of(nb::handle error) {
+  const std::string text = nb::cast<std::string>(nb::str(error));
+  const size_t begin = text.rfind("[TN"), end = text.find(']', begin);
+  if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
+  return text.substr(begin + 1, end - begin - 1);
+}
+
+}  // namespace
+
 void bind_session(nb::module_& m) {
-  nb::exception<Error>(m, "Error", PyExc_RuntimeError);
+  const nb::exception<Error> error(m, "Error", PyExc_RuntimeError);
+  nb::handle(error).attr("code") =
+      nb::module_::import_("builtins")
+          .attr("property")(nb::cpp_function(&code_of), nb::none(), nb::none(),
+                            "The code of the error, as TN2002, which `tenon explain` says more of; "
+                            "None if it has none.");
   nb::class_<Messages, nvinfer1::ILogger>(
       m, "Messages", "A logger that keeps errors and warnings, and writes none or all of them.")
       .def(nb::init<nvinfer1::ILogger::Severity>(), nb::arg("written"))
