@@ -7,6 +7,7 @@
         --models resnet50_int8,mobilenet_v2_int8,bert_base_int8,resnet50_int8_tenon,mobilenet_v2_int8_tenon,yolov8n_int8_tenon,bert_base_int8_tenon
     python bench/operators.py --json bench/results/zen4/operators.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
+    python bench/gpu.py --int8 --compile --models resnet50,bert_base,mobilenet_v2 --batches 1,32,128 --json bench/results/gpu_int8_h200.json
     python bench/gpu_operators.py --json bench/results/gpu_operators_h200.json
     python bench/table.py
 """
@@ -263,6 +264,13 @@ the CUDA target is from the CPU target in float32 without TF32, too.
 A plan is built again with the timing cache of the first time.
 
 {gpu_table(read("gpu_h200.json"))}
+
+## Models, int8
+
+As `tenon quantize` makes them, with fp16 between the quantized layers; PyTorch in fp16, the quicker of eager and torch.compile.
+The weights are random, for which int8 loses more than for those of trained models.
+
+{gpu_table(read("gpu_int8_h200.json"))}
 
 ## Operators
 

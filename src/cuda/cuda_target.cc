@@ -131,7 +131,10 @@ class CudaTarget final : public Target {
       return has_fast_kernel(*convolution) && integer_epilogue(*convolution).has_value();
     if (const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op))
       return integer_epilogue(*product).has_value();
-    return op.kind() == LayerType::kATTENTION_OUTPUT && epilogue.empty();
+    // Pooling of bytes has none.
+    const bool runs_alone =
+        op.kind() == LayerType::kATTENTION_OUTPUT || op.kind() == LayerType::kPOOLING;
+    return runs_alone && epilogue.empty();
   }
 
   bool is_fast_in(DataType type) const override {
