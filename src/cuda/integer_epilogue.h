@@ -32,9 +32,9 @@ struct IntegerEpilogue {
   Form form = Form::kRequantize;
   /// int32, float, half, bfloat16, int8, uint8; bytes unless kRequantize.
   DataType to = DataType::kINT32;
-  List scale, shift;               // float; 1 and 0
-  List zero;                       // of the rounded number: of type `to`; 0
-  Range range;                     // of the rounded number
+  List scale, shift;  // float; 1 and 0
+  List zero;          // of the rounded number: of type `to`; 0
+  Range range;        // of the rounded number
 
   const void* addend = nullptr;  // bytes of the result's shape and layout
   bool addend_is_signed = true;
@@ -80,9 +80,7 @@ struct Rounding {
       : low(static_cast<float>(range.lowest - zero_point)),
         high(static_cast<float>(range.highest - zero_point)),
         zero(static_cast<uint32_t>(zero_point)) {}
-  __device__ float shifted(float x) const {
-    return __fadd_rn(fminf(fmaxf(x, low), high), kRounds);
-  }
+  __device__ float shifted(float x) const { return __fadd_rn(fminf(fmaxf(x, low), high), kRounds); }
   /// Less the zero point.
   __device__ float number(float x) const { return __fsub_rn(shifted(x), kRounds); }
   /// In the low eight bits.
@@ -97,8 +95,7 @@ struct Addend {
 
   __device__ explicit Addend(const IntegerEpilogue& e)
       : flip(kOne | (e.addend_is_signed ? 0x80 : 0)),
-        offset(8388608.f
-               + static_cast<float>((e.addend_is_signed ? 0x80 : 0) + e.addend_zero)),
+        offset(8388608.f + static_cast<float>((e.addend_is_signed ? 0x80 : 0) + e.addend_zero)),
         scale(e.addend_scale) {}
   __device__ float number(uint32_t byte) const {
     return __fmul_rn(__fsub_rn(__uint_as_float(byte ^ flip), offset), scale);
@@ -157,8 +154,7 @@ template <IntegerEpilogue::Form kForm, SimpleEpilogue::Function kFunction> class
 template <class Body> __device__ void with_byte_epilogue(const IntegerEpilogue& e, Body&& body) {
   using Form = IntegerEpilogue::Form;
   using Function = SimpleEpilogue::Function;
-  if (e.form == Form::kRequantize)
-    return body(ByteEpilogue<Form::kRequantize, Function::kNone>(e));
+  if (e.form == Form::kRequantize) return body(ByteEpilogue<Form::kRequantize, Function::kNone>(e));
   if (e.form == Form::kSum) return body(ByteEpilogue<Form::kSum, Function::kNone>(e));
   switch (e.function.function) {
     case Function::kNone:
@@ -191,8 +187,7 @@ __device__ inline void store_result(const IntegerEpilogue& e, int32_t sum, int64
       }))
     return;
   with_byte_epilogue(e, [&](const auto& epilogue) {
-    const uint32_t addend =
-        epilogue.reads_addend() ? static_cast<const uint8_t*>(e.addend)[at] : 0;
+    const uint32_t addend = epilogue.reads_addend() ? static_cast<const uint8_t*>(e.addend)[at] : 0;
     static_cast<uint8_t*>(result)[at] = static_cast<uint8_t>(epilogue(x, addend));
   });
 }

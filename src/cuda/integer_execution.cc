@@ -119,8 +119,9 @@ Variant<std::vector<Tensor>, std::string> PackedIntegers::pack(const KernelReque
                                                                const IntegerPacking& packing) {
   for (const size_t i : kPackedInputs)
     if (i < request.inputs.size() && request.inputs[i].present && request.constants[i] == nullptr)
-      return std::string("computed weights, zero points of them or of the data, and biases are not "
-                         "supported");
+      return std::string(
+          "computed weights, zero points of them or of the data, and biases are not "
+          "supported");
   const auto constant = [&](size_t i) {
     return i < request.constants.size() ? request.constants[i] : nullptr;
   };
@@ -130,10 +131,9 @@ Variant<std::vector<Tensor>, std::string> PackedIntegers::pack(const KernelReque
           weights.count());
   const TensorView view = view_of(weights);
   const Shape channels = {packing.output_channels};
-  std::vector<Tensor> packed = {Tensor(DataType::kINT8, {packing.bytes}),
-                                Tensor(DataType::kINT32, channels),
-                                Tensor(DataType::kINT32, channels),
-                                Tensor(DataType::kUINT8, {kPaddingBytes})};
+  std::vector<Tensor> packed = {
+      Tensor(DataType::kINT8, {packing.bytes}), Tensor(DataType::kINT32, channels),
+      Tensor(DataType::kINT32, channels), Tensor(DataType::kUINT8, {kPaddingBytes})};
   auto* values = packed[kWeights].mutable_data<int8_t>();
   std::memset(values, 0, packed[kWeights].bytes());
   for (int64_t o = 0; o < packing.output_channels; ++o) {

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
       uint8_t* stage = shared + step % kStages * kStageBytes;
       data.load(stage);
       load_weights<kColumns, kThreads, kDepth>(p, first_column, step * kDepth, row_bytes,
-                                       stage + kRows * kDepth);
+                                               stage + kRows * kDepth);
     }
     end_group();
   };
@@ -59,13 +59,13 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
       for (int i = 0; i < kWarpRows / 16; ++i)
         load_matrices(a[i], a_tile
                                 + swizzled<kDepth>(warp_row + i * 16 + matrix % 2 * 8 + in_matrix,
-                                        part * 2 + matrix / 2));
+                                                   part * 2 + matrix / 2));
 #pragma unroll
       for (int j = 0; j < kWarpColumns / 16; ++j) {
         uint32_t b[4];
         load_matrices(b, b_tile
                              + swizzled<kDepth>(warp_column + j * 16 + matrix / 2 * 8 + in_matrix,
-                                     part * 2 + matrix % 2));
+                                                part * 2 + matrix % 2));
 #pragma unroll
         for (int i = 0; i < kWarpRows / 16; ++i) {
           multiply_add_bytes<Data, int8_t>(sums[i][2 * j], a[i], b[0], b[1]);

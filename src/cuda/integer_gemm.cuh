@@ -10,15 +10,17 @@ namespace tenon::cuda {
 namespace {
 
 constexpr int kChunk = IntegerGemm::kChunk;
-constexpr int kAtOnce = 4;   // output channels that a thread writes at once
-constexpr int kOddStep = 8;  // between rows of sums: those of a quarter of a warp lie in other banks
+constexpr int kAtOnce = 4;  // output channels that a thread writes at once
+constexpr int kOddStep =
+    8;  // between rows of sums: those of a quarter of a warp lie in other banks
 
 struct Dividers {
   explicit Dividers(const IntegerGemm& p) : lines(p.out[0]), columns(p.out[1]) {}
   Divider lines, columns;
 };
 
-// Where a chunk of a row of so many bytes lies in shared memory: eight rows of the same chunk lie in
+// Where a chunk of a row of so many bytes lies in shared memory: eight rows of the same chunk lie
+// in
 /// different banks. Of 128 bytes it is the swizzle that wgmma reads.
 template <int kDepth> __device__ int swizzled(int row, int chunk) {
   static_assert(kDepth == 64 || kDepth == 128);
@@ -49,10 +51,9 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
       auto rest = static_cast<uint32_t>(row < rows ? row : rows - 1);
       const int column = static_cast<int>(dividers.columns.split(rest)) * p.stride[1] - p.pre[1];
       const int line = static_cast<int>(dividers.lines.split(rest)) * p.stride[0] - p.pre[0];
-      positions_[i] = {
-          static_cast<const uint8_t*>(p.data)
-              + ((int64_t{rest} * p.in[0] + line) * p.in[1] + column) * p.channels,
-          line, column};
+      positions_[i] = {static_cast<const uint8_t*>(p.data)
+                           + ((int64_t{rest} * p.in[0] + line) * p.in[1] + column) * p.channels,
+                       line, column};
     }
     move(chunk_ * kChunk);
   }
@@ -66,18 +67,16 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
       const Position& own = positions_[i];
       uint8_t* to = tile + swizzled<kDepth>(row_of(i), chunk_);
       const bool has_line =
-          is_in_window
-          && static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
+          is_in_window && static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
       if constexpr (kAlongLines) {
         *reinterpret_cast<uint4*>(to) =
             has_line ? along_line(own.data + offset, own.column * p_.channels + channel_)
                      : *static_cast<const uint4*>(p_.padding);
       } else {
-        const bool is_inside = has_line
-                               && static_cast<unsigned>(own.column + column_)
-                                      < static_cast<unsigned>(p_.in[1]);
+        const bool is_inside =
+            has_line
+            && static_cast<unsigned>(own.column + column_) < static_cast<unsigned>(p_.in[1]);
         copy_16(to, is_inside ? own.data + offset : p_.padding, is_in_window);
-
       }
     }
     move(kDepth);
@@ -257,8 +256,7 @@ template <int kRows, int kColumns, int kThreads> struct AddendTile {
     const auto* from = static_cast<const uint8_t*>(p.epilogue.addend);
     for (int i = static_cast<int>(threadIdx.x); i < kRows * kChunks; i += kThreads) {
       const int row = i / kChunks, column = i % kChunks * kChunk;
-      const bool is_there =
-          first_row + row < rows && first_column + column < p.output_channels;
+      const bool is_there = first_row + row < rows && first_column + column < p.output_channels;
       const int64_t at = (first_row + row) * p.output_channels + first_column + column;
       copy_16(shared + row * kColumns + column, is_there ? from + at : from, is_there);
     }

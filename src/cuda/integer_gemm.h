@@ -56,9 +56,7 @@ struct IntegerGemm {
   static constexpr int64_t row_bytes(int64_t lines, int64_t columns, int64_t channels) {
     return (lines * line_bytes(columns, channels) + kDepth - 1) / kDepth * kDepth;
   }
-  constexpr int line_bytes() const {
-    return static_cast<int>(line_bytes(kernel[1], channels));
-  }
+  constexpr int line_bytes() const { return static_cast<int>(line_bytes(kernel[1], channels)); }
   constexpr int row_bytes() const {
     return static_cast<int>(row_bytes(kernel[0], kernel[1], channels));
   }

@@ -30,23 +30,24 @@ __device__ void publish_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-#define TENON_SUMS_8(c, i)                                                                     \
-  "+r"(c[i][0]), "+r"(c[i][1]), "+r"(c[i][2]), "+r"(c[i][3]), "+r"(c[(i) + 1][0]),             \
+#define TENON_SUMS_8(c, i)                                                         \
+  "+r"(c[i][0]), "+r"(c[i][1]), "+r"(c[i][2]), "+r"(c[i][3]), "+r"(c[(i) + 1][0]), \
       "+r"(c[(i) + 1][1]), "+r"(c[(i) + 1][2]), "+r"(c[(i) + 1][3])
 #define TENON_SUMS_32(c, i) \
   TENON_SUMS_8(c, i), TENON_SUMS_8(c, (i) + 2), TENON_SUMS_8(c, (i) + 4), TENON_SUMS_8(c, (i) + 6)
-#define TENON_REGISTERS_32                                                                       \
+#define TENON_REGISTERS_32                                                                         \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31"
-#define TENON_REGISTERS_64                                                                       \
-  TENON_REGISTERS_32                                                                             \
+#define TENON_REGISTERS_64                                                                        \
+  TENON_REGISTERS_32                                                                              \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54," \
   "%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define TENON_REGISTERS_128                                                                        \
-  TENON_REGISTERS_64                                                                               \
-  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,"   \
-  "%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,"    \
-  "%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126," \
+#define TENON_REGISTERS_128                                                                       \
+  TENON_REGISTERS_64                                                                              \
+  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86," \
+  "%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,"  \
+  "%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%"   \
+  "126,"                                                                                          \
   "%127"
 
 // c (64, columns) += a (64, 32) b (columns, 32)^T; sums wrap.
@@ -96,8 +97,8 @@ template <int kRows, int kColumns, int kStages> constexpr int work_bytes() {
   return kTiles > kSums ? kTiles : kSums;
 }
 
-// Two groups of warps, each of half the rows. A tile is loaded while two are multiplied: the one that
-// it replaces was multiplied before those.
+// Two groups of warps, each of half the rows. A tile is loaded while two are multiplied: the one
+// that it replaces was multiplied before those.
 template <class Data, int kRows, int kColumns, int kStages, bool kAlongLines>
 __global__ void __launch_bounds__(2 * kWarpgroup, kColumns <= 64 ? 2 : 1)
     multiply(IntegerGemm p, Dividers dividers, int64_t rows, unsigned column_tiles) {

@@ -143,8 +143,7 @@ TEST(IntegerGemmTest, ComputesEpilogues) {
     for (const PointwiseProgram& program : programs) {
       SCOPED_TRACE(fmt::format("{} {}", c.name, program.str()));
       IntegerConvolution op = op_of(c, DataType::kINT8);
-      std::vector<TestInput> inputs =
-          inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
+      std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
       const Shape result = LayerTest(op, inputs, cuda_target()).output_shape();
       op.epilogue = program;
       op.operand = {0.75f, 3};
@@ -184,8 +183,7 @@ TEST(IntegerGemmTest, ProductsGiveEveryBit) {
 
 TEST(IntegerGemmTest, LeavesOtherWeightsToOthers) {
   const IntegerCase& c = kCases[0];
-  std::vector<TestInput> inputs =
-      inputs_of(c, DataType::kINT8, DataType::kINT32, Zeros::kNone);
+  std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT32, Zeros::kNone);
   inputs[In::kWeightsZero] = {list<int8_t>(DataType::kINT8, {100}), true, Layout::kLinear};
   LayerTest far(op_of(c, DataType::kINT32), inputs, cuda_target());
   EXPECT_EQ(far.offer("integer_gemm"),

@@ -33,8 +33,9 @@ TEST(IntegerCasts, GiveTheResultIn16Bits) {
   for (const DataType to : {DataType::kHALF, DataType::kBF16}) {
     QuantizedModel m;
     m.output(cast(m, cast(m, convolved(m), to), DataType::kFLOAT));
-    EXPECT_THAT(kinds(*rewritten(*with_integers(m.network), integer_casts, FusingTarget(), 0)),
-                UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "IntegerConvolution", "Cast"));
+    EXPECT_THAT(
+        kinds(*rewritten(*with_integers(m.network), integer_casts, FusingTarget(), 0)),
+        UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "IntegerConvolution", "Cast"));
   }
 }
 

@@ -60,8 +60,8 @@ class IntegerDepthwiseKernel final : public VariantKernel<IntegerDepthwiseKernel
       const int axis = static_cast<int>(i) + 2;
       p.plane.in[i] = static_cast<int>(in[axis]);
       p.plane.out[i] = static_cast<int>(out[axis]);
-      p.plane.pre[i] = static_cast<int>(
-          resolved(windows[i], in[axis], out[axis], op_.padding_mode).pre);
+      p.plane.pre[i] =
+          static_cast<int>(resolved(windows[i], in[axis], out[axis], op_.padding_mode).pre);
     }
     p.plane.kernel = static_cast<int>(windows[0].kernel);
     p.plane.stride = static_cast<int>(windows[0].stride);
