@@ -157,7 +157,7 @@ def server_section(results):
                 "p50 ms of 8": "8: p50, ms", "p99 ms of 8": "8: p99, ms"}
     return f"""# Servers
 
-`bench/server.py`, server and load on the same {results["machine"]}, by `tenon load`. {results["note"]}
+`bench/server.py`, server and load on the same {results.get("machine", "machine")}, by `tenon load`. {results.get("note", "")}
 
 ## Models: requests a second
 

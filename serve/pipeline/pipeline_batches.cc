@@ -12,17 +12,10 @@ void PipelineCore::State::run(size_t instance) {
   const Inside here(this);
   Batch& batch = batches[instance];
   Lock lock(mutex);
-  const auto wait_until = [&](Time time) {
-    batch.is_idle = true;
-    if (time == Time::max())
-      to_run.wait(lock);
-    else
-      to_run.wait_until(lock, time);
-    batch.is_idle = false;
-  };
   while (true) {
     if (batch.is_lent) {
-      wait_until(Time::max());
+      to_run.notify_one();  // what it was woken up for is another's
+      returned.wait(lock, [&] { return !batch.is_lent; });
       continue;
     }
     if (instances[instance].run == nullptr) return release(lock);  // it died
@@ -35,7 +28,12 @@ void PipelineCore::State::run(size_t instance) {
       Wakes now = wakes();
       now.run = false;  // another instance would find the same
       notify(now);
-      wait_until(look_again);
+      batch.is_idle = true;
+      if (look_again == Time::max())
+        to_run.wait(lock);
+      else
+        to_run.wait_until(lock, look_again);
+      batch.is_idle = false;
       continue;
     }
     release(lock);
@@ -62,6 +60,7 @@ void PipelineCore::State::run_inline(Lock& lock) {
     run_batch(i);
     lock.lock();
     batch.is_lent = false;
+    returned.notify_all();
     postprocess(lock, batch.track);
     return hand_out(lock);
   }

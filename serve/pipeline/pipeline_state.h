@@ -60,13 +60,14 @@ struct PipelineCore::State {
     std::vector<PipelineJob*> jobs;
     int track = 0;
     bool is_idle = false;  // its thread waits for work
-    bool is_lent = false;  // to a thread that commits
+    bool is_lent = false;  // to a thread that commits, which says so when it is `returned`
   };
   std::vector<Batch> batches;
   mutable std::mutex mutex;
   Schedule schedule;  // under the mutex
   bool is_over = false;
-  std::condition_variable to_preprocess, to_run, to_postprocess, deadline, capacity, empty;
+  std::condition_variable to_preprocess, to_run, returned, to_postprocess, deadline, capacity,
+      empty;
   Time watched = Time::max();  // the deadline that is waited for
   Trace trace;
   std::vector<std::string> tracks;

@@ -131,7 +131,8 @@ class PipelineModel final : public Model {
     // though, and an instance is not to wait while that makes a text of many numbers.
     options.preprocess_workers = 0;
     options.postprocess_workers = has_small_outputs() ? 0 : 1;
-    options.inline_below = std::chrono::microseconds(50);
+    // Requests of sequences come one after the other, and one thread would run them all.
+    if (!config_.sequence) options.inline_below = std::chrono::microseconds(50);
     if (config_.max_queue_delay) {
       options.max_wait = *config_.max_queue_delay;
       options.adaptive = false;

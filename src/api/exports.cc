@@ -1,7 +1,6 @@
 // TensorRT's C functions, by which programs and plugin libraries reach everything else.
 #include <NvInfer.h>
 #include <NvInferPlugin.h>
-#include <fmt/core.h>
 
 #include <cstdio>
 #include <new>
@@ -39,12 +38,12 @@ template <class Make>
 void* create(void* logger, int32_t version, const char* where, Make make) noexcept {
   // The ILogger of later majors has its methods elsewhere, so that no message would reach it.
   if (version / 10000 > kMajor) {
-    fmt::print(
-        stderr,
-        "tenon: {}: the program was compiled with TensorRT's headers of version {}, and this "
-        "library has the binary interface of {}.x: compile it with Tenon's headers and "
-        "-DTENON_TRT_API={}\n",
-        where, version, kMajor, version / 10000);
+    // Which does not throw where standard error is closed.
+    std::fprintf(stderr,
+                 "tenon: %s: the program was compiled with TensorRT's headers of version %d, and "
+                 "this library has the binary interface of %d.x: compile it with Tenon's headers "
+                 "and -DTENON_TRT_API=%d [TN%d]\n",
+                 where, version, kMajor, version / 10000, static_cast<int>(ErrorClass::kArgument));
     return nullptr;
   }
   auto* ours = static_cast<nvinfer1::ILogger*>(logger);

@@ -199,7 +199,13 @@ Offer offer_quantize(const KernelRequest& request) {
 }
 
 Offer load_quantize(const KernelRequest& request, const StoredKernel&) {
-  return make(request, request.outputs[0].layout);
+  const Layout to = request.outputs[0].layout;
+  const bool may_move =
+      makes_bytes(request.op, request.inputs[0].type) && request.outputs[0].shape.rank() == 4;
+  require(to == Layout::kLinear || to == request.inputs[0].layout
+              || (to == Layout::kChannelsLast && may_move),
+          "a stored kernel is damaged");
+  return make(request, to);
 }
 
 }  // namespace tenon::cpu

@@ -8,6 +8,7 @@
 #include "backend/candidate_table.h"
 #include "backend/targets.h"
 #include "common/plugin_kernel.h"
+#include "cuda/capability.h"
 #include "cuda/check.h"
 #include "cuda/integer_execution.h"
 #include "cuda/kernels.h"
@@ -130,7 +131,7 @@ class CudaTarget final : public Target {
     if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
       return has_fast_kernel(*convolution) && integer_epilogue(*convolution).has_value();
     if (const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op))
-      return integer_epilogue(*product).has_value();
+      return has_capability(8) && integer_epilogue(*product).has_value();
     // Pooling of bytes has none.
     const bool runs_alone =
         op.kind() == LayerType::kATTENTION_OUTPUT || op.kind() == LayerType::kPOOLING;

@@ -127,7 +127,10 @@ template <IntegerEpilogue::Form kForm, SimpleEpilogue::Function kFunction> class
   __device__ uint32_t operator()(float x, uint32_t addend) const {
     if constexpr (kForm == Form::kFunction) {
       if (reads_addend_) x = __fadd_rn(x, addend_.number(addend));
-      return product_.byte(__fmul_rn(activated({false, kFunction, low_, high_}, x), reciprocal_));
+      x = activated({false, kFunction, low_, high_}, x);
+      constexpr bool kIsExact = kFunction == SimpleEpilogue::Function::kNone
+                                || kFunction == SimpleEpilogue::Function::kClip;
+      return product_.byte(kIsExact ? divided(x) : __fmul_rn(x, reciprocal_));
     } else if constexpr (kForm == Form::kSum) {
       const float product = __fmul_rn(product_.number(x), product_scale_);
       return sum_.byte(divided(__fadd_rn(product, addend_.number(addend))));

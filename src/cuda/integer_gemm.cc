@@ -45,7 +45,7 @@ class IntegerGemmExecution final : public Execution {
     p_.weights = packed(PackedIntegers::kWeights);
     p_.bias = static_cast<const int32_t*>(packed(PackedIntegers::kBias));
     p_.weights_sum = static_cast<const int32_t*>(packed(PackedIntegers::kWeightsSum));
-    p_.padding = p_.data_zero = packed(PackedIntegers::kPadding);
+    p_.padding = packed(PackedIntegers::kPadding);
     set_operands(p_.epilogue, arguments);
     p_.result = arguments.outputs[0];
     const void* const tensors[] = {p_.data, p_.epilogue.addend, p_.result};
@@ -136,7 +136,9 @@ MadeLayer layer_of(const IntegerConvolution& op, const KernelRequest& request) {
     return std::string("a dilation is supported only for multiples of 16 channels");
   Layer layer;
   layer.channels_last = true;
-  layer.geometry = [op](auto inputs, auto outputs) {
+  layer.geometry = [op, channels](auto inputs, auto outputs) {
+    const Shape& found = inputs[In::kData].shape;
+    require(found[1] == channels, "data {} do not fit weights for {} channels", found, channels);
     return convolution_geometry(op, inputs, outputs);
   };
   const int64_t row = IntegerGemm::row_bytes(lines, columns, channels);

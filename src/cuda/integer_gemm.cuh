@@ -70,7 +70,7 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
           is_in_window && static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
       if constexpr (kAlongLines) {
         *reinterpret_cast<uint4*>(to) =
-            has_line ? along_line(own.data + offset, own.column * p_.channels + channel_)
+            has_line ? along_line(own.data + offset, int64_t{own.column} * p_.channels + channel_)
                      : *static_cast<const uint4*>(p_.padding);
       } else {
         const bool is_inside =
@@ -104,8 +104,8 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
 
   // The bytes at `from`, which is `at` bytes behind the beginning of a line of the data; the zero
   // point for those before it and behind its end.
-  __device__ uint4 along_line(const uint8_t* from, int at) const {
-    const int end = p_.in[1] * p_.channels;
+  __device__ uint4 along_line(const uint8_t* from, int64_t at) const {
+    const int64_t end = int64_t{p_.in[1]} * p_.channels;
     uint32_t words[kChunk / 4 + 1] = {};
     if (at >= 0 && at + kChunk <= end) {
       const auto odd = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 4);
@@ -154,9 +154,7 @@ struct Channels {
   uint32_t bias[kAtOnce];
 
   __device__ Channels(const IntegerGemm& p, int first) {
-    const uint32_t zero = p.data_zero == nullptr
-                              ? 0
-                              : static_cast<uint32_t>(byte_at(p.data_zero, p.data_is_signed, 0));
+    const auto zero = static_cast<uint32_t>(byte_at(p.padding, p.data_is_signed, 0));
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const int channel = min(first + i, p.output_channels - 1);

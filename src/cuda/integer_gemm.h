@@ -30,9 +30,8 @@ struct IntegerGemm {
   static constexpr int kDepth = 128;
 
   bool data_is_signed = true;
-  const void* data = nullptr;       // (images, lines, columns, channels)
-  const void* data_zero = nullptr;  // one byte; null: 0
-  const void* padding = nullptr;    // 16 bytes of the data's zero point, at a multiple of 16
+  const void* data = nullptr;     // (images, lines, columns, channels)
+  const void* padding = nullptr;  // 16 bytes of the data's zero point, at a multiple of 16
   /// int8 (output channels, kernel's lines, its columns and channels), less their zero points, at a
   /// multiple of 16. Each line is filled up to line_bytes(), and each row to row_bytes().
   const void* weights = nullptr;

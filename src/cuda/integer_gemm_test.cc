@@ -122,16 +122,19 @@ TEST(IntegerGemmTest, SumsGiveEveryBit) {
       }
 }
 
-// A ReLU behind a sum, and functions that kernels approximate, each over the result's scale.
+// Over the result's scale: what the reference computes in the same way, and functions that kernels
+// approximate.
 TEST(IntegerGemmTest, ComputesEpilogues) {
   const auto sum = binary(ElementWiseOperation::kSUM, 0, 1);
   const auto divided = [](int32_t by, int32_t number) {
     return binary(ElementWiseOperation::kDIV, number, by);
   };
-  const PointwiseProgram programs[] = {
-      {1, {0.5f}, {activation(ActivationType::kRELU, 0), divided(1, 2)}},
-      {2, {0.5f}, {sum, activation(ActivationType::kRELU, 3), divided(2, 4)}},
+  const PointwiseProgram exact[] = {
+      {1, {0.3f}, {activation(ActivationType::kRELU, 0), divided(1, 2)}},
+      {2, {0.3f}, {sum, activation(ActivationType::kRELU, 3), divided(2, 4)}},
       {2, {0.25f}, {sum, divided(2, 3)}},
+  };
+  const PointwiseProgram approximate[] = {
       {1,
        {0.125f},
        {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 2),
@@ -139,20 +142,30 @@ TEST(IntegerGemmTest, ComputesEpilogues) {
       {1, {0.125f}, {activation(ActivationType::kGELU_ERF, 0), divided(1, 2)}},
       {1, {0.125f}, {activation(ActivationType::kGELU_TANH, 0), divided(1, 2)}},
   };
-  for (const IntegerCase& c : kCases)
-    for (const PointwiseProgram& program : programs) {
+  const auto test_of = [](const IntegerCase& c, const PointwiseProgram& program) {
+    IntegerConvolution op = op_of(c, DataType::kINT8);
+    std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
+    const Shape result = LayerTest(op, inputs, cuda_target()).output_shape();
+    op.epilogue = program;
+    op.operand = {0.75f, 3};
+    if (program.inputs == 2)
+      inputs.push_back({bytes(DataType::kINT8, result), false, Layout::kLinear});
+    return LayerTest(op, inputs, cuda_target());
+  };
+  for (const IntegerCase& c : kCases) {
+    for (const PointwiseProgram& program : exact) {
       SCOPED_TRACE(fmt::format("{} {}", c.name, program.str()));
-      IntegerConvolution op = op_of(c, DataType::kINT8);
-      std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
-      const Shape result = LayerTest(op, inputs, cuda_target()).output_shape();
-      op.epilogue = program;
-      op.operand = {0.75f, 3};
-      if (program.inputs == 2)
-        inputs.push_back({bytes(DataType::kINT8, result), false, Layout::kLinear});
-      LayerTest test(op, inputs, cuda_target());
+      LayerTest test = test_of(c, program);
+      ASSERT_EQ(test.offer("integer_gemm"), "");
+      expect_identical(test.run(), test.reference());
+    }
+    for (const PointwiseProgram& program : approximate) {
+      SCOPED_TRACE(fmt::format("{} {}", c.name, program.str()));
+      LayerTest test = test_of(c, program);
       ASSERT_EQ(test.offer("integer_gemm"), "");
       expect_within_a_step(test.run().numbers(), test.reference().numbers());
     }
+  }
 }
 
 struct ProductCase {
@@ -179,6 +192,21 @@ TEST(IntegerGemmTest, ProductsGiveEveryBit) {
           in[In::kWeightsZero].reset();
           expect_exact(op, constant_but_data(std::move(in)), "integer_gemm");
         }
+}
+
+// Weights are packed for the channels that the build has seen.
+TEST(IntegerGemmTest, RefusesOtherChannelsThanItsWeights) {
+  const IntegerCase& c = kCases[0];
+  std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT32, Zeros::kNone);
+  LayerTest test(op_of(c, DataType::kINT32), inputs, cuda_target());
+  ASSERT_EQ(test.offer("integer_gemm"), "");
+  const TensorSpec result{DataType::kINT32, Layout::kChannelsLast, test.output_shape(), true};
+  std::vector<TensorSpec> specs = {
+      {DataType::kINT8, Layout::kChannelsLast, {2, 128, 9, 7}, true},
+      {DataType::kINT8, Layout::kLinear, inputs[In::kWeights].tensor->shape(), true}};
+  EXPECT_THAT([&] { static_cast<void>(test.kernel().prepare(specs, {&result, 1})); },
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::HasSubstr("2x128x9x7 do not fit weights for 64 channels")));
 }
 
 TEST(IntegerGemmTest, LeavesOtherWeightsToOthers) {

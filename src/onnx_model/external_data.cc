@@ -74,6 +74,14 @@ fs::path contained_path(const std::string& location, const std::string& model_pa
   return target;
 }
 
+auto opened(const std::string& path) {
+  try {
+    return MappedFile::open(path);
+  } catch (const Error& e) {
+    throw Error(e.code(), ErrorClass::kExternalData, e.what());
+  }
+}
+
 }  // namespace
 
 ExternalBytes read_external(const onnx::TensorProto& proto, TensorSource& source, size_t size) {
@@ -85,7 +93,7 @@ ExternalBytes read_external(const onnx::TensorProto& proto, TensorSource& source
     const Location where = location_of(proto, source.log);
     const std::string path = contained_path(where.path, source.model_path).string();
     auto& file = source.files[path];
-    if (file == nullptr) file = MappedFile::open(path);
+    if (file == nullptr) file = opened(path);
     const auto bytes = file->bytes();
     require(!where.length || *where.length == size,
             "external data has length {}; its type and shape need {} bytes",

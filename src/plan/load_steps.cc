@@ -184,7 +184,8 @@ std::unique_ptr<Kernel> kernel_of(const Plan& plan, const Target& target, const 
     return load_kernel(target, step.kernel, request, stored);
   } catch (const Error& e) {
     if (target.is_this_machine(plan.fingerprint)) throw;
-    throw Error(e.code(), ErrorClass::kPlanElsewhere,
+    const bool is_memory = e.error_class() == ErrorClass::kMemory;
+    throw Error(e.code(), is_memory ? ErrorClass::kMemory : ErrorClass::kPlanElsewhere,
                 fmt::format("{}. The plan was {}", e.what(), built_elsewhere(plan, target)));
   }
 }

@@ -184,8 +184,9 @@ class Registry final : public nvinfer1::IPluginRegistry {
   };
 
   void report(const Error& error) const noexcept {
-    if (IErrorRecorder* recorder = recorder_) recorder->reportError(error.code(), error.what());
-    write(ILogger::Severity::kERROR, error.what());
+    const std::string text = with_code(error.what(), error.error_class());
+    if (IErrorRecorder* recorder = recorder_) recorder->reportError(error.code(), text.c_str());
+    write(ILogger::Severity::kERROR, text);
   }
 
   template <class T, class Body> T guarded(T failure, Body&& body) const noexcept {
@@ -194,7 +195,8 @@ class Registry final : public nvinfer1::IPluginRegistry {
     } catch (const Error& e) {
       report(e);
     } catch (const std::exception& e) {
-      write(ILogger::Severity::kERROR, std::string("plugin registry: ") + e.what());
+      write(ILogger::Severity::kERROR,
+            with_code(std::string("plugin registry: ") + e.what(), ErrorClass::kInternal));
     }
     return failure;
   }

@@ -185,18 +185,22 @@ void Context::check_reach(int binding, const void* data) {
   const PlanBinding& b = engine_->plan().bindings[static_cast<size_t>(binding)];
   const std::string& name = engine_->binding_tensor(binding).name;
   const Device& device = engine_->device();
+  const auto check = [](bool is_usable, const std::string& text) {
+    if (!is_usable) throw Error(ErrorCode::kINVALID_ARGUMENT, ErrorClass::kAddress, text);
+  };
   if (b.is_input && b.is_shape)
-    require(device.host_reaches(data), ErrorClass::kAddress,
-            "input '{}' is read on the host, and its address {} is a GPU's memory: give it host "
-            "memory",
-            name, data);
+    check(device.host_reaches(data),
+          fmt::format("input '{}' is read on the host, and its address {} is a GPU's memory: give "
+                      "it host memory",
+                      name, data));
   else
-    require(device.reaches(data), ErrorClass::kAddress, "{} '{}': its address {} {}",
-            b.is_input ? "input" : "output", name, data, device.why_not_reached());
+    check(device.reaches(data),
+          fmt::format("{} '{}': its address {} {}", b.is_input ? "input" : "output", name, data,
+                      device.why_not_reached()));
   const size_t element = bytes_of(engine_->binding_tensor(binding).type, 1);
-  require(on_host() || reinterpret_cast<uintptr_t>(data) % element == 0, ErrorClass::kAddress,
-          "{} '{}': its address {} is no multiple of the {} bytes of an element",
-          b.is_input ? "input" : "output", name, data, element);
+  check(on_host() || reinterpret_cast<uintptr_t>(data) % element == 0,
+        fmt::format("{} '{}': its address {} is no multiple of the {} bytes of an element",
+                    b.is_input ? "input" : "output", name, data, element));
   seen = data;
 }
 

@@ -19,8 +19,10 @@ struct ExplainOptions {
 
 // Of "TN2002", "[TN2002]" or "2002".
 const ErrorExplanation& explanation_of(const std::string& code) {
-  const size_t begin = code.find_first_of("0123456789");
-  const std::string digits = begin == std::string::npos ? "" : code.substr(begin, 4);
+  std::string_view digits = code;
+  if (digits.starts_with('[') && digits.ends_with(']'))
+    digits = digits.substr(1, digits.size() - 2);
+  if (digits.starts_with("TN")) digits.remove_prefix(2);
   const auto* const found = std::ranges::find_if(
       kErrorCodes, [&](const ErrorExplanation& e) { return std::to_string(e.number) == digits; });
   if (found == std::end(kErrorCodes))

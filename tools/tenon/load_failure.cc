@@ -56,7 +56,8 @@ constexpr Package kPackages[] = {
 std::string fix_of_missing(const std::string& library) {
   if (library.starts_with("libnvinfer") && (has(library, ".so.8") || has(library, ".so.7")))
     return "it was compiled for an older TensorRT: compile its sources again with these headers "
-           "(docs/guide/from-tensorrt-8.md)";
+           "(docs/guide/from-tensorrt-8.md), or add Tenon's folder lib to LD_LIBRARY_PATH if they "
+           "were Tenon's";
   if (library.starts_with("libnvinfer") || library.starts_with("libnvonnxparser"))
     return "add Tenon's folder lib to LD_LIBRARY_PATH: it has " + library;
   if (library.starts_with("libcuda.so"))

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <regex>
 #include <vector>
 
 #include "array.h"
@@ -210,9 +211,10 @@ namespace {
 // The code at the end of an error's text, TN2002 of "… [TN2002]"; None where there is none.
 std::optional<std::string> code_of(nb::handle error) {
   const std::string text = nb::cast<std::string>(nb::str(error));
-  const size_t begin = text.rfind("[TN"), end = text.find(']', begin);
-  if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
-  return text.substr(begin + 1, end - begin - 1);
+  static const std::regex code(R"(\[(TN\d{4})\]\s*$)");
+  std::smatch found;
+  if (!std::regex_search(text, found, code)) return std::nullopt;
+  return found[1].str();
 }
 
 }  // namespace

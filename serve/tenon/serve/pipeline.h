@@ -30,7 +30,8 @@ template <class Inferred> struct BatchResult {
   bool is_instance_dead = false;  ///< it can run nothing more: its jobs go to other instances
 };
 
-/// Runs batches, each instance in a thread of its own.
+/// Runs batches: each instance in a thread of its own, and with PipelineOptions::inline_below also
+/// in threads that commit.
 template <class Prepared, class Inferred> struct Instance {
   std::function<BatchResult<Inferred>(std::span<Prepared* const>)> run;
   /// Called before the first batch; may be empty.

@@ -32,7 +32,8 @@ struct BatchTime {
   Clock::duration time{};
 };
 
-/// Runs batches, one at a time, all in the same thread.
+/// Runs batches, one at a time: in a thread of its own, and with PipelineOptions::inline_below also
+/// in threads that commit.
 struct CoreInstance {
   std::function<BatchOutcome(std::span<PipelineJob* const>)> run;
   /// Called once, before any batch, in the thread that starts the pipeline; may be empty. What it
@@ -40,7 +41,7 @@ struct CoreInstance {
   std::function<Result<std::vector<BatchTime>>()> warm_up;
 };
 
-/// Workers that pre-process, an instance in each of its own threads, workers that post-process, and
+/// Workers that pre-process, instances, workers that post-process, and
 /// a thread for deadlines. All members may be called from any thread.
 class PipelineCore {
  public:

@@ -55,7 +55,8 @@ struct PipelineOptions {
   int postprocess_workers = 1;
   /// Where a stage has no workers at either end, batches that were measured to take less than this
   /// run in the thread that commits their last job while an instance has nothing to do, and are
-  /// answered there: to wake up the instance's thread would take longer. 0 for none.
+  /// answered there: to wake up the instance's thread would take longer. So an instance must not
+  /// depend on its thread, and commit() may take as long as a batch. 0 for none.
   Duration inline_below{0};
   size_t trace_spans =
       0;  ///< the last spans that trace_json() and trace_page() show; 0 records none

@@ -55,7 +55,7 @@ template <class T> struct Bytes {
   size_t result_bytes() const { return static_cast<size_t>(bits_of(epilogue.to)) / 8; }
   __device__ void load(const T* from, int32_t (&to)[kPack]) const {
     const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(from);
-    const int32_t zero = data_zero == nullptr ? 0 : *static_cast<const T*>(data_zero);
+    const int32_t zero = *static_cast<const T*>(data_zero);
     for (int i = 0; i < kPack; ++i) to[i] = pack.values[i] - zero;
   }
   __device__ void load_weights(const int8_t* from, int32_t (&to)[kPack]) const {
@@ -73,7 +73,10 @@ template <class T> struct Bytes {
   __device__ void store(const DepthwiseParameters& p, const Channels& own,
                         const int32_t (&sums)[kPack], int64_t at) const {
     for (int k = 0; k < kPack; ++k)
-      store_result(epilogue, sums[k] + own.bias[own.first + k], own.first + k, p.result, at + k);
+      store_result(epilogue,
+                   static_cast<int32_t>(static_cast<uint32_t>(sums[k])
+                                        + static_cast<uint32_t>(own.bias[own.first + k])),
+                   own.first + k, p.result, at + k);
   }
 };
 

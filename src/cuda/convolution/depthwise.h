@@ -30,7 +30,7 @@ struct DepthwiseParameters {
 /// int32. The other epilogue is not used.
 struct IntegerDepthwiseParameters {
   DepthwiseParameters plane;
-  const void* data_zero = nullptr;  // one byte; null: 0
+  const void* data_zero = nullptr;  // one byte
   IntegerEpilogue epilogue;
 };
 

@@ -44,6 +44,8 @@ TEST(DepthwiseTest, PadsByOneSide) {
 TEST(DepthwiseTest, RunsActivations) {
   const PointwiseProgram programs[] = {
       {1, {}, {activation(ActivationType::kRELU, 0)}},
+      {1, {}, {activation(ActivationType::kGELU_ERF, 0)}},
+      {1, {}, {activation(ActivationType::kGELU_TANH, 0)}},
       {1, {}, {activation(ActivationType::kCLIP, 0, 0, 0.5f)}},
       {1, {}, {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)}},
       {1,

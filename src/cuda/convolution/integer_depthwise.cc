@@ -107,9 +107,12 @@ std::unique_ptr<IntegerDepthwiseKernel> make(const IntegerConvolution& op,
 
 }  // namespace
 
+// Without groups integer_gemm takes it, but for a dilation of few channels.
 bool has_fast_kernel(const IntegerConvolution& op) {
   constexpr int kAmpere = 8;
-  return is_depthwise(op) || (op.groups == 1 && op.kernel.rank() <= 2 && has_capability(kAmpere));
+  const bool is_dense = op.groups == 1 && op.kernel.rank() <= 2
+                        && (op.dilation.rank() == 0 || op.dilation.back() == 1);
+  return has_capability(kAmpere) && (is_depthwise(op) || is_dense);
 }
 
 Offer offer_integer_depthwise(const KernelRequest& request) {
