@@ -124,6 +124,39 @@ TEST(InlineStages, ShortBatchesRunInTheThreadThatCommits) {
   EXPECT_FALSE(threads_of(std::chrono::hours(1)).contains(std::this_thread::get_id()));
 }
 
+// A job that expires meanwhile is answered by another thread. The instance's own, which waits for
+// its instance to come back, ends then.
+TEST(InlineStages, AnAnswerMayDeleteThePipelineWhileAnInstanceIsLent) {
+  Gate gate;
+  IntStages stages = doubling();
+  stages.instances[0].warm_up = [] {
+    return Result<std::vector<BatchTime>>({{1, milliseconds(1)}});
+  };
+  const auto run = stages.instances[0].run;
+  stages.instances[0].run = [&, run](std::span<int* const> batch) {
+    gate.pass();
+    return run(batch);
+  };
+  PipelineOptions options = without_workers();
+  options.inline_below = milliseconds(100);
+  auto pipeline = start_doubling(options, std::move(stages));
+  std::this_thread::sleep_for(milliseconds(20));  // the instance waits
+  std::promise<void> deleted;
+  JobOptions soon;
+  soon.deadline = Clock::now() + milliseconds(20);
+  std::thread committer([&] {
+    pipeline->submit(1, soon, [&](const Answer<int>&) {
+      pipeline.reset();
+      deleted.set_value();
+    });
+  });
+  gate.await(1);
+  std::this_thread::sleep_for(milliseconds(60));
+  gate.open();
+  EXPECT_EQ(deleted.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  committer.join();
+}
+
 // An instance that dies so is as dead as any.
 TEST(InlineStages, AnInstanceMayDieInTheThreadThatCommits) {
   IntStages stages = doubling();

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "error.h"
 #include "files.h"
+#include "npz.h"
 #include "quantization.h"
 
 namespace tenon::tool {
