@@ -15,7 +15,7 @@ RESULTS = pathlib.PurePosixPath("bench/results")
 KINDS = {"models": "Models, two threads", "streams": "Models, two streams of a thread each", "int8": "Models of int8",
          "loaded": "Models, while another process keeps one of the two cores busy", "operators": "Operators"}
 GPU = {"gpu_h200": "Models, fp16", "gpu_int8_h200": "Models, int8", "gpu_operators_h200": "Operators", "plugin_errors_h200": "Errors of plugins"}
-OTHERS = {"scale_out": "Replicas behind Ray Serve"}
+OTHERS = {"scale_out": ("Replicas", "Replicas behind Ray Serve"), "server": ("Servers", "Servers of KServe's protocol on one machine")}
 OWN = ("tenon", "tenon_bf16", "before")
 COLOURS = {"tenon": "#2e7d32", "ort": "#1565c0", "ov": "#ef6c00", "ncnn": "#6a1b9a", "torch": "#c62828", "compile": "#ad1457"}
 
@@ -84,11 +84,11 @@ def plain(rows, _names=None):
     return table(keys, [[number(flat(row.get(key))) for key in keys] for row in rows])
 
 
-def of_scaling(data, _names):
+def of_runs(data, _names):
     text = data["note"][0].upper() + data["note"][1:] + ".\n"
-    for run in data["runs"]:
+    for run in data.get("runs", [{key: value for key, value in data.items() if key != "note"}]):
         facts = {key: value for key, value in run.items() if not isinstance(value, (list, dict))}
-        text += "\n" + ", ".join(f"{key} {number(value)}" for key, value in facts.items()) + "\n"
+        text += "\n" + ", ".join(f"{key} {value if isinstance(value, str) else number(value)}" for key, value in facts.items()) + "\n"
         for key, rows in run.items():
             if isinstance(rows, list) and rows and isinstance(rows[0], dict):
                 text += f"\n**{key}**\n\n" + plain(rows)
@@ -143,7 +143,8 @@ def pages(root, files):
         page(machine, title[0].upper() + title[1:], found)
     page("h200", "An NVIDIA H200", [(path, section(root, path, GPU[path.stem], plain if path.stem.startswith("plugin") else of_gpu, names))
                                     for path in results if path.stem in GPU])
-    page("scale_out", "Replicas", [(path, section(root, path, OTHERS[path.stem], of_scaling, names)) for path in results if path.stem in OTHERS])
+    for name, (title, heading) in OTHERS.items():
+        page(name, title, [(path, section(root, path, heading, of_runs, names)) for path in results if path.stem == name])
     left = sorted(set(results) - set(shown))
     if left:
         raise SystemExit(f"docs/benchmarks.py: no page shows {', '.join(map(str, left))}")
