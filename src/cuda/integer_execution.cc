@@ -165,11 +165,16 @@ void PackedIntegers::check(std::span<const Tensor> stored, const IntegerPacking&
             "a stored kernel is damaged");
 }
 
-std::vector<bool> PackedIntegers::inputs(size_t count) {
-  std::vector<bool> packed(count, false);
+void PackedIntegers::describe(Kernel& kernel, const KernelRequest& request, bool are_pictures) {
+  const size_t count = request.inputs.size();
+  kernel.input_is_packed.assign(count, false);
   for (const size_t i : kPackedInputs)
-    if (i < count) packed[i] = true;
-  return packed;
+    if (i < count) kernel.input_is_packed[i] = true;
+  kernel.input_layouts.assign(count, Layout::kLinear);
+  if (!are_pictures) return;
+  for (const size_t i : {size_t{In::kData}, size_t{IntegerConvolution::kAddend}})
+    if (i < count) kernel.input_layouts[i] = Layout::kChannelsLast;
+  kernel.output_layouts = {Layout::kChannelsLast};
 }
 
 }  // namespace tenon::cuda

@@ -46,8 +46,9 @@ class PackedIntegers {
                                                         const IntegerPacking& packing);
   /// Throws unless a plan's are such tensors.
   static void check(std::span<const Tensor> stored, const IntegerPacking& packing);
-  /// Which inputs a kernel need not read then.
-  static std::vector<bool> inputs(size_t count);
+  /// Marks the inputs that a kernel need not read then, and sets the layouts of the others and of
+  /// the result: of pictures, channels last.
+  static void describe(Kernel& kernel, const KernelRequest& request, bool are_pictures);
 };
 
 /// `Parameters` are those of one launch of a kernel that reads all operands; its addresses are set

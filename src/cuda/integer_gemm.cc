@@ -194,13 +194,7 @@ MadeLayer layer_of(const KernelRequest& request) {
 
 std::unique_ptr<IntegerGemmKernel> make(const Layer& layer, const KernelRequest& request) {
   auto kernel = std::make_unique<IntegerGemmKernel>(layer.geometry);
-  kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
-  if (layer.channels_last) {
-    for (const size_t i : {size_t{In::kData}, size_t{IntegerConvolution::kAddend}})
-      if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kChannelsLast;
-    kernel->output_layouts = {Layout::kChannelsLast};
-  }
-  kernel->input_is_packed = PackedIntegers::inputs(request.inputs.size());
+  PackedIntegers::describe(*kernel, request, layer.channels_last);
   return kernel;
 }
 

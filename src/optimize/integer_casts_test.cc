@@ -21,14 +21,6 @@ Value& convolved(QuantizedModel& m) {
   return m.convolution_with(x, kernel, 3, &m.weight({3}));
 }
 
-std::unique_ptr<Network> with_integers(const Network& network) {
-  auto copy = clone(network);
-  copy->infer();
-  auto patch = integer_products(*copy, FusingTarget());
-  std::move(*patch).apply(*copy);
-  return copy;
-}
-
 TEST(IntegerCasts, GiveTheResultIn16Bits) {
   for (const DataType to : {DataType::kHALF, DataType::kBF16}) {
     QuantizedModel m;

@@ -21,14 +21,6 @@ Value& quantized_input(QuantizedModel& m) {
   return m.through(m.input({1, 2, 5, 5}), DataType::kUINT8, 0.01f, 120);
 }
 
-std::unique_ptr<Network> with_integers(const Network& network) {
-  auto copy = clone(network);
-  copy->infer();
-  auto patch = integer_products(*copy, FusingTarget());
-  std::move(*patch).apply(*copy);
-  return copy;
-}
-
 std::unique_ptr<Network> summed(const Network& network) {
   auto after = rewritten(*with_integers(network), integer_sums, FusingTarget(), kSumsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);

@@ -63,4 +63,13 @@ inline std::vector<std::string> kinds(const Network& network) {
   return names;
 }
 
+/// After the products of dequantized tensors became products of integers.
+inline std::unique_ptr<Network> with_integers(const Network& network) {
+  auto copy = clone(network);
+  copy->infer();
+  auto patch = integer_products(*copy, FusingTarget());
+  std::move(*patch).apply(*copy);
+  return copy;
+}
+
 }  // namespace tenon::testing

@@ -97,11 +97,7 @@ IntegerPacking packing_of(const IntegerConvolution& op) {
 std::unique_ptr<IntegerDepthwiseKernel> make(const IntegerConvolution& op,
                                              const KernelRequest& request) {
   auto kernel = std::make_unique<IntegerDepthwiseKernel>(op);
-  kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
-  for (const size_t i : {size_t{In::kData}, size_t{IntegerConvolution::kAddend}})
-    if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kChannelsLast;
-  kernel->output_layouts = {Layout::kChannelsLast};
-  kernel->input_is_packed = PackedIntegers::inputs(request.inputs.size());
+  PackedIntegers::describe(*kernel, request, true);
   return kernel;
 }
 
