@@ -107,8 +107,9 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
   __device__ uint4 along_line(const uint8_t* from, int64_t at) const {
     const int64_t end = int64_t{p_.in[1]} * p_.channels;
     uint32_t words[kChunk / 4 + 1] = {};
-    if (at >= 0 && at + kChunk <= end) {
-      const auto odd = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 4);
+    // Read in words of four bytes, of which the last may end behind the line.
+    const auto odd = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 4);
+    if (at >= 0 && at + kChunk + (odd == 0 ? 0 : 4 - odd) <= end) {
       const auto* aligned = reinterpret_cast<const uint32_t*>(from - odd);
 #pragma unroll
       for (int i = 0; i < kChunk / 4; ++i) words[i] = __ldg(aligned + i);
