@@ -185,22 +185,24 @@ void Context::check_reach(int binding, const void* data) {
   const PlanBinding& b = engine_->plan().bindings[static_cast<size_t>(binding)];
   const std::string& name = engine_->binding_tensor(binding).name;
   const Device& device = engine_->device();
-  const auto check = [](bool is_usable, const std::string& text) {
-    if (!is_usable) throw Error(ErrorCode::kINVALID_ARGUMENT, ErrorClass::kAddress, text);
+  // Texts are made of what fails alone: this is part of each run at new addresses.
+  const auto refuse = [](const std::string& text) {
+    throw Error(ErrorCode::kINVALID_ARGUMENT, ErrorClass::kAddress, text);
   };
-  if (b.is_input && b.is_shape)
-    check(device.host_reaches(data),
-          fmt::format("input '{}' is read on the host, and its address {} is a GPU's memory: give "
-                      "it host memory",
+  if (b.is_input && b.is_shape) {
+    if (!device.host_reaches(data))
+      refuse(
+          fmt::format("input '{}' is read on the host, and its address {} is a GPU's memory: "
+                      "give it host memory",
                       name, data));
-  else
-    check(device.reaches(data),
-          fmt::format("{} '{}': its address {} {}", b.is_input ? "input" : "output", name, data,
-                      device.why_not_reached()));
+  } else if (!device.reaches(data)) {
+    refuse(fmt::format("{} '{}': its address {} {}", b.is_input ? "input" : "output", name, data,
+                       device.why_not_reached()));
+  }
   const size_t element = bytes_of(engine_->binding_tensor(binding).type, 1);
-  check(on_host() || reinterpret_cast<uintptr_t>(data) % element == 0,
-        fmt::format("{} '{}': its address {} is no multiple of the {} bytes of an element",
-                    b.is_input ? "input" : "output", name, data, element));
+  if (!on_host() && reinterpret_cast<uintptr_t>(data) % element != 0)
+    refuse(fmt::format("{} '{}': its address {} is no multiple of the {} bytes of an element",
+                       b.is_input ? "input" : "output", name, data, element));
   seen = data;
 }
 
