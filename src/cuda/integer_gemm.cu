@@ -84,28 +84,14 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
 #endif
 }
 
-template <class Data, int kRows, int kColumns, int kDown, int kAcross, bool kAlongLines>
-void launch(const IntegerGemm& p, cudaStream_t stream) {
-  const int64_t rows = int64_t{p.images} * p.out[0] * p.out[1];
-  const int64_t row_tiles = (rows + kRows - 1) / kRows;
-  const auto column_tiles = static_cast<unsigned>((p.output_channels + kColumns - 1) / kColumns);
-  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kDown, kAcross>();
-  constexpr int kBytes = kWorkBytes + kRows * kColumns;  // with the addend
-  const int bytes = p.epilogue.has_addend() ? kBytes : kWorkBytes;
-  const auto kernel = multiply<Data, kRows, kColumns, kDown, kAcross, kAlongLines>;
-  constexpr int kAlways = 48 << 10;
-  if constexpr (kBytes > kAlways)
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  kernel<<<static_cast<unsigned>(row_tiles) * column_tiles, kDown * kAcross * 32, bytes, stream>>>(
-      p, Dividers(p), rows, column_tiles);
-}
-
 template <class Data, int kRows, int kColumns, int kDown, int kAcross>
 void launch(const IntegerGemm& p, cudaStream_t stream) {
-  if (p.channels % kChunk == 0)
-    launch<Data, kRows, kColumns, kDown, kAcross, false>(p, stream);
-  else
-    launch<Data, kRows, kColumns, kDown, kAcross, true>(p, stream);
+  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kDown, kAcross>();
+  launch_tiles<kRows, kColumns, kDown * kAcross * 32, kWorkBytes>(
+      p,
+      p.channels % kChunk == 0 ? multiply<Data, kRows, kColumns, kDown, kAcross, false>
+                               : multiply<Data, kRows, kColumns, kDown, kAcross, true>,
+      stream);
 }
 
 template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {

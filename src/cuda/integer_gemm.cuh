@@ -318,5 +318,22 @@ __device__ void store_sums(const IntegerGemm& p, const WarpSums<kRowBlocks, kCol
   }
 }
 
+/// Starts a kernel that makes a tile of so many rows and columns in each block, with shared memory
+/// for its work and, where there is one, for the addend.
+template <int kRows, int kColumns, int kThreads, int kWorkBytes>
+void launch_tiles(const IntegerGemm& p,
+                  void (*kernel)(IntegerGemm, Dividers, int64_t rows, unsigned column_tiles),
+                  cudaStream_t stream) {
+  const int64_t rows = int64_t{p.images} * p.out[0] * p.out[1];
+  const int64_t row_tiles = (rows + kRows - 1) / kRows;
+  const auto column_tiles = static_cast<unsigned>((p.output_channels + kColumns - 1) / kColumns);
+  constexpr int kMostBytes = kWorkBytes + kRows * kColumns, kAlways = 48 << 10;
+  if constexpr (kMostBytes > kAlways)
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes);
+  const int bytes = p.epilogue.has_addend() ? kMostBytes : kWorkBytes;
+  kernel<<<static_cast<unsigned>(row_tiles) * column_tiles, kThreads, bytes, stream>>>(
+      p, Dividers(p), rows, column_tiles);
+}
+
 }  // namespace
 }  // namespace tenon::cuda

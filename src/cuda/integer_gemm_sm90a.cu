@@ -157,26 +157,14 @@ __global__ void __launch_bounds__(2 * kWarpgroup, kColumns <= 64 ? 2 : 1)
 #endif
 }
 
-template <class Data, int kRows, int kColumns, int kStages, bool kAlongLines>
-void launch(const IntegerGemm& p, cudaStream_t stream) {
-  const int64_t rows = int64_t{p.images} * p.out[0] * p.out[1];
-  const int64_t row_tiles = (rows + kRows - 1) / kRows;
-  const auto column_tiles = static_cast<unsigned>((p.output_channels + kColumns - 1) / kColumns);
-  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kStages>();
-  constexpr int kBytes = kWorkBytes + kRows * kColumns;  // with the addend
-  const int bytes = p.epilogue.has_addend() ? kBytes : kWorkBytes;
-  const auto kernel = multiply<Data, kRows, kColumns, kStages, kAlongLines>;
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  kernel<<<static_cast<unsigned>(row_tiles) * column_tiles, 2 * kWarpgroup, bytes, stream>>>(
-      p, Dividers(p), rows, column_tiles);
-}
-
 template <class Data, int kRows, int kColumns, int kStages>
 void launch(const IntegerGemm& p, cudaStream_t stream) {
-  if (p.channels % kChunk == 0)
-    launch<Data, kRows, kColumns, kStages, false>(p, stream);
-  else
-    launch<Data, kRows, kColumns, kStages, true>(p, stream);
+  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kStages>();
+  launch_tiles<kRows, kColumns, 2 * kWarpgroup, kWorkBytes>(
+      p,
+      p.channels % kChunk == 0 ? multiply<Data, kRows, kColumns, kStages, false>
+                               : multiply<Data, kRows, kColumns, kStages, true>,
+      stream);
 }
 
 template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {
