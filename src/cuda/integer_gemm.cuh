@@ -327,10 +327,10 @@ void launch_tiles(const IntegerGemm& p,
   const int64_t rows = int64_t{p.images} * p.out[0] * p.out[1];
   const int64_t row_tiles = (rows + kRows - 1) / kRows;
   const auto column_tiles = static_cast<unsigned>((p.output_channels + kColumns - 1) / kColumns);
-  constexpr int kMostBytes = kWorkBytes + kRows * kColumns, kAlways = 48 << 10;
-  if constexpr (kMostBytes > kAlways)
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBytes);
-  const int bytes = p.epilogue.has_addend() ? kMostBytes : kWorkBytes;
+  constexpr int kMaxBytes = kWorkBytes + kRows * kColumns, kAlways = 48 << 10;
+  if constexpr (kMaxBytes > kAlways)
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMaxBytes);
+  const int bytes = p.epilogue.has_addend() ? kMaxBytes : kWorkBytes;
   kernel<<<static_cast<unsigned>(row_tiles) * column_tiles, kThreads, bytes, stream>>>(
       p, Dividers(p), rows, column_tiles);
 }

@@ -204,10 +204,6 @@ nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
   return nb::tuple(results);
 }
 
-}  // namespace
-
-namespace {
-
 // The code at the end of an error's text, TN2002 of "… [TN2002]"; None where there is none.
 std::optional<std::string> code_of(nb::handle error) {
   const std::string text = nb::cast<std::string>(nb::str(error));
