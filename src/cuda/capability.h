@@ -19,4 +19,12 @@ inline bool has_capability(int major) {
   return capability_major() >= major;
 }
 
+/// Its streaming multiprocessors; 1 if it cannot be told.
+inline int multiprocessors() {
+  int device = 0, found = 1;
+  if (cudaGetDevice(&device) == cudaSuccess)
+    cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
+  return found;
+}
+
 }  // namespace tenon::cuda

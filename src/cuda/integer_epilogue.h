@@ -46,7 +46,11 @@ struct IntegerEpilogue {
   int sum_zero = 0;
   Range sum_range;
   // Of both: what is divided by before it is rounded.
-  float divisor = 1;
+  float divisor = 1, reciprocal = 1;
+  constexpr void divide_by(float number) {
+    divisor = number;
+    reciprocal = 1 / number;
+  }
   SimpleEpilogue function;  // of kFunction
 
   constexpr bool has_addend() const { return form == Form::kSum || function.adds; }
@@ -70,109 +74,160 @@ __device__ inline float scaled(int32_t sum, float scale, float shift) {
   return __fadd_rn(__fmul_rn(static_cast<float>(sum), scale), shift);
 }
 
-/// Rounds to bytes of a range; NaN becomes the lowest.
-struct Rounding {
+/// Bytes of a range from numbers that were saturated: (x + zero - lowest) / 256, between 0 and 1. A
+/// multiplication and addition saturates at no cost, and of 256 it keeps halves what they are.
+struct Saturation {
   static constexpr float kRounds = 12582912;  // added, it leaves whole numbers in the low bits
-  float low, high;
-  uint32_t zero;
+  static constexpr float kStep = 1 / 256.f;
+  float limit, lowest, zero;
 
-  __device__ Rounding(const IntegerEpilogue::Range& range, int zero_point)
-      : low(static_cast<float>(range.lowest - zero_point)),
-        high(static_cast<float>(range.highest - zero_point)),
-        zero(static_cast<uint32_t>(zero_point)) {}
-  __device__ float shifted(float x) const { return __fadd_rn(fminf(fmaxf(x, low), high), kRounds); }
-  /// Less the zero point.
-  __device__ float number(float x) const { return __fsub_rn(shifted(x), kRounds); }
+  __device__ Saturation(const IntegerEpilogue::Range& range, int zero_point)
+      : limit(static_cast<float>(range.highest - range.lowest) * kStep),
+        lowest(static_cast<float>(range.lowest)),
+        zero(static_cast<float>(zero_point)) {}
+  /// Of a number and what is added to it before it is saturated.
+  __device__ float offset() const { return (zero - lowest) * kStep; }
   /// In the low eight bits.
-  __device__ uint32_t byte(float x) const { return __float_as_uint(shifted(x)) + zero; }
-};
-
-/// The addend's numbers.
-struct Addend {
-  static constexpr uint32_t kOne = 0x4b000000;  // 2^23 as a float, whose last bit counts ones
-  uint32_t flip;
-  float offset, scale;
-
-  __device__ explicit Addend(const IntegerEpilogue& e)
-      : flip(kOne | (e.addend_is_signed ? 0x80 : 0)),
-        offset(8388608.f + static_cast<float>((e.addend_is_signed ? 0x80 : 0) + e.addend_zero)),
-        scale(e.addend_scale) {}
-  __device__ float number(uint32_t byte) const {
-    return __fmul_rn(__fsub_rn(__uint_as_float(byte ^ flip), offset), scale);
+  __device__ uint32_t byte(float saturated) const {
+    return __float_as_uint(__fmaf_rn(fminf(saturated, limit), 256, kRounds + lowest));
+  }
+  /// Less the lowest.
+  __device__ float number(float saturated) const {
+    return __fsub_rn(__fmaf_rn(fminf(saturated, limit), 256, kRounds), kRounds);
   }
 };
 
-/// What makes bytes of scaled sums, in one of its forms. What all elements share is found once.
-template <IntegerEpilogue::Form kForm, SimpleEpilogue::Function kFunction> class ByteEpilogue {
+/// Four bytes as numbers from 0 to 255, which are 128 too large if they are signed.
+struct ByteNumbers {
+  uint32_t word;
+  __device__ ByteNumbers(uint32_t bytes, bool is_signed)
+      : word(bytes ^ (is_signed ? 0x80808080 : 0)) {}
+  /// Less a whole number.
+  __device__ float less(float offset, unsigned i) const {
+    // Bytes of 2^23 as a float, whose last bit counts ones.
+    return __fsub_rn(__uint_as_float(__byte_perm(word, 0x4b000000, 0x7540 + i)), 8388608 + offset);
+  }
+  __device__ float operator[](unsigned i) const { return less(0, i); }
+};
+
+/// What makes bytes of sums, in one of its forms: of each sum and the output channel's entry a
+/// multiplication and addition, which are rounded once. Next to the middle between two bytes the
+/// result may be the other than that of numbers rounded after each operation.
+template <IntegerEpilogue::Form kForm, SimpleEpilogue::Function kFunction, bool kAdds>
+class ByteEpilogue {
   using Form = IntegerEpilogue::Form;
+  using Function = SimpleEpilogue::Function;
+  // A range of the result, then.
+  static constexpr bool kClips = kFunction == Function::kNone || kFunction == Function::kClip;
 
  public:
-  __device__ explicit ByteEpilogue(const IntegerEpilogue& e)
-      : product_(e.range,
-                 e.zero.data == nullptr ? 0 : byte_at(e.zero.data, e.to == DataType::kINT8, 0)),
-        sum_(e.sum_range, e.sum_zero),
-        addend_(e),
-        product_scale_(e.product_scale),
-        divisor_(e.divisor),
-        reciprocal_(1 / e.divisor),
-        low_(e.function.low),
-        high_(e.function.high),
-        reads_addend_(e.has_addend()) {}
+  static constexpr bool kReadsAddend = kForm == Form::kSum || kAdds;
+  struct Entry {
+    float scale, shift;
+  };
 
-  __device__ bool reads_addend() const {
-    return kForm == Form::kSum || (kForm == Form::kFunction && reads_addend_);
+  __device__ explicit ByteEpilogue(const IntegerEpilogue& e)
+      : product_(range_of(e), zero_of(e)),
+        sum_(e.sum_range, e.sum_zero),
+        by_(e.reciprocal * kStep) {
+    const float addend_zero = static_cast<float>(e.addend_zero + (e.addend_is_signed ? 128 : 0));
+    if constexpr (kForm == Form::kSum) {
+      product_scale_ = e.product_scale * by_;
+      addend_scale_ = e.addend_scale * by_;
+      shift_ = (product_.lowest - product_.zero) * product_scale_ - addend_zero * addend_scale_
+               + sum_.offset();
+    } else {
+      addend_scale_ = e.addend_scale * (kClips ? by_ : 1);
+      shift_ = (kClips ? product_.offset() : 0) - (kAdds ? addend_zero * addend_scale_ : 0);
+    }
   }
 
-  /// In the low eight bits; `addend` is a byte.
-  __device__ uint32_t operator()(float x, uint32_t addend) const {
-    if constexpr (kForm == Form::kFunction) {
-      if (reads_addend_) x = __fadd_rn(x, addend_.number(addend));
-      x = activated({false, kFunction, low_, high_}, x);
-      constexpr bool kIsExact = kFunction == SimpleEpilogue::Function::kNone
-                                || kFunction == SimpleEpilogue::Function::kClip;
-      return product_.byte(kIsExact ? divided(x) : __fmul_rn(x, reciprocal_));
-    } else if constexpr (kForm == Form::kSum) {
-      const float product = __fmul_rn(product_.number(x), product_scale_);
-      return sum_.byte(divided(__fadd_rn(product, addend_.number(addend))));
+  /// Of an output channel with these, and a bias.
+  __device__ Entry entry(float scale, float shift, int32_t bias) const {
+    const float by = kForm == Form::kFunction ? (kClips ? by_ : 1) : kStep;
+    const float offset = kForm == Form::kFunction ? shift_ : product_.offset();
+    return {scale * by, (static_cast<float>(bias) * scale + shift) * by + offset};
+  }
+
+  /// Of a sum and the addend's byte `i`; in the low eight bits.
+  __device__ uint32_t operator()(float number, const Entry& entry, const ByteNumbers& addends,
+                                 unsigned i) const {
+    if constexpr (kForm == Form::kSum) {
+      const float product =
+          product_.number(__saturatef(__fmaf_rn(number, entry.scale, entry.shift)));
+      const float rest = __fmaf_rn(product, product_scale_, shift_);
+      return sum_.byte(__saturatef(__fmaf_rn(addends[i], addend_scale_, rest)));
+    } else if constexpr (kClips && !kAdds) {
+      return product_.byte(__saturatef(__fmaf_rn(number, entry.scale, entry.shift)));
     } else {
-      return product_.byte(x);
+      float x = __fmaf_rn(number, entry.scale, entry.shift);
+      if constexpr (kClips)
+        return product_.byte(__saturatef(__fmaf_rn(addends[i], addend_scale_, x)));
+      if constexpr (kAdds) x = __fmaf_rn(addends[i], addend_scale_, x);
+      x = activated_coarsely({false, kFunction}, x);
+      return product_.byte(__saturatef(__fmaf_rn(x, by_, product_.offset())));
     }
   }
 
  private:
-  // The quotient's rounding, made right by what it leaves. (Markstein, Computation of Elementary
-  // Functions on the IBM RISC System/6000 Processor, 1990.)
-  __device__ float divided(float x) const {
-    const float quotient = __fmul_rn(x, reciprocal_);
-    return __fmaf_rn(__fmaf_rn(-quotient, divisor_, x), reciprocal_, quotient);
+  static constexpr float kStep = Saturation::kStep;
+
+  __device__ static int zero_of(const IntegerEpilogue& e) {
+    return e.zero.data == nullptr ? 0 : byte_at(e.zero.data, e.to == DataType::kINT8, 0);
+  }
+  // A clip before the rounding is one of bytes after it.
+  __device__ static IntegerEpilogue::Range range_of(const IntegerEpilogue& e) {
+    if constexpr (kForm != Form::kFunction || kFunction != Function::kClip) return e.range;
+    const int zero = zero_of(e);
+    const auto bound = [&](float x) {
+      const float number = rintf(x / e.divisor) + static_cast<float>(zero);
+      return static_cast<int>(fminf(fmaxf(number, static_cast<float>(e.range.lowest)),
+                                    static_cast<float>(e.range.highest)));
+    };
+    return {bound(e.function.low), bound(e.function.high)};
   }
 
-  Rounding product_, sum_;
-  Addend addend_;
-  float product_scale_, divisor_, reciprocal_, low_, high_;
-  bool reads_addend_;
+  Saturation product_, sum_;
+  float by_, product_scale_ = 0, addend_scale_, shift_;
 };
 
+/// The low eight bits of four words.
+__device__ inline uint32_t packed_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+
 /// Calls body with the epilogue's ByteEpilogue.
-template <class Body> __device__ void with_byte_epilogue(const IntegerEpilogue& e, Body&& body) {
+template <bool kAdds, class Body>
+__device__ __forceinline__ void with_function_epilogue(const IntegerEpilogue& e, const Body& body) {
   using Form = IntegerEpilogue::Form;
   using Function = SimpleEpilogue::Function;
-  if (e.form == Form::kRequantize) return body(ByteEpilogue<Form::kRequantize, Function::kNone>(e));
-  if (e.form == Form::kSum) return body(ByteEpilogue<Form::kSum, Function::kNone>(e));
   switch (e.function.function) {
     case Function::kNone:
-      return body(ByteEpilogue<Form::kFunction, Function::kNone>(e));
+      return body(ByteEpilogue<Form::kFunction, Function::kNone, kAdds>(e));
     case Function::kClip:
-      return body(ByteEpilogue<Form::kFunction, Function::kClip>(e));
+      return body(ByteEpilogue<Form::kFunction, Function::kClip, kAdds>(e));
     case Function::kSwish:
-      return body(ByteEpilogue<Form::kFunction, Function::kSwish>(e));
+      return body(ByteEpilogue<Form::kFunction, Function::kSwish, kAdds>(e));
     case Function::kHardSwish:
-      return body(ByteEpilogue<Form::kFunction, Function::kHardSwish>(e));
+      return body(ByteEpilogue<Form::kFunction, Function::kHardSwish, kAdds>(e));
     case Function::kGelu:
-      return body(ByteEpilogue<Form::kFunction, Function::kGelu>(e));
+      return body(ByteEpilogue<Form::kFunction, Function::kGelu, kAdds>(e));
     case Function::kGeluTanh:
-      return body(ByteEpilogue<Form::kFunction, Function::kGeluTanh>(e));
+      return body(ByteEpilogue<Form::kFunction, Function::kGeluTanh, kAdds>(e));
   }
+}
+template <class Body>
+__device__ __forceinline__ void with_byte_epilogue(const IntegerEpilogue& e, const Body& body) {
+  using Form = IntegerEpilogue::Form;
+  using Function = SimpleEpilogue::Function;
+  if (e.form == Form::kRequantize)
+    body(ByteEpilogue<Form::kRequantize, Function::kNone, false>(e));
+  else if (e.form == Form::kSum)
+    body(ByteEpilogue<Form::kSum, Function::kNone, false>(e));
+  else if (e.function.adds)
+    with_function_epilogue<true>(e, body);
+  else
+    with_function_epilogue<false>(e, body);
 }
 
 /// Writes element `at` of the result.
@@ -182,16 +237,20 @@ __device__ inline void store_result(const IntegerEpilogue& e, int32_t sum, int64
     static_cast<int32_t*>(result)[at] = sum;
     return;
   }
-  const float x =
-      scaled(sum, number_at(e.scale, output_channel, 1), number_at(e.shift, output_channel, 0));
+  const float scale = number_at(e.scale, output_channel, 1);
+  const float shift = number_at(e.shift, output_channel, 0);
   if (with_device_float(e.to, [&](auto zero) {
         using T = decltype(zero);
-        static_cast<T*>(result)[at] = from_float<T>(x);
+        static_cast<T*>(result)[at] = from_float<T>(scaled(sum, scale, shift));
       }))
     return;
   with_byte_epilogue(e, [&](const auto& epilogue) {
-    const uint32_t addend = epilogue.reads_addend() ? static_cast<const uint8_t*>(e.addend)[at] : 0;
-    static_cast<uint8_t*>(result)[at] = static_cast<uint8_t>(epilogue(x, addend));
+    uint32_t addend = 0;
+    if constexpr (std::decay_t<decltype(epilogue)>::kReadsAddend)
+      addend = static_cast<const uint8_t*>(e.addend)[at];
+    static_cast<uint8_t*>(result)[at] =
+        static_cast<uint8_t>(epilogue(static_cast<float>(sum), epilogue.entry(scale, shift, 0),
+                                      ByteNumbers(addend, e.addend_is_signed), 0));
   });
 }
 #endif

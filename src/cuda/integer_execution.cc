@@ -51,7 +51,7 @@ std::optional<IntegerEpilogue> requantization(const Op& op, std::span<const Tens
   if (!divided || !e.makes_bytes()) return std::nullopt;
   e.form = IntegerEpilogue::Form::kFunction;
   e.function = divided->function;
-  e.divisor = divided->divisor;
+  e.divide_by(divided->divisor);
   return e;
 }
 
@@ -74,7 +74,7 @@ std::optional<IntegerEpilogue> integer_epilogue(const IntegerConvolution& op,
     e->product_scale = op.sum.product_scale;
     e->addend_scale = op.sum.addend_scale;
     e->addend_zero = op.sum.addend_zero;
-    e->divisor = op.sum.scale;
+    e->divide_by(op.sum.scale);
     e->sum_zero = op.sum.zero;
     e->sum_range = range_of(op.sum.bounds, op.sum.to);
   } else {

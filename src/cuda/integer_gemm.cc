@@ -15,21 +15,24 @@ namespace {
 using In = IntegerInputs;
 using Tile = IntegerGemm::Tile;
 
-// Those of wgmma last.
-constexpr std::pair<Tile, const char*> kTiles[] = {
-    {Tile::k128x128, "128x128"},
-    {Tile::k128x64, "128x64"},
-    {Tile::k64x64, "64x64"},
-    {Tile::k64x32, "64x32"},
-    {Tile::kWarpgroups256x128, "256x128 of warpgroups"},
-    {Tile::kWarpgroups128x256, "128x256 of warpgroups"},
-    {Tile::kWarpgroups128x128, "128x128 of warpgroups"},
-    {Tile::kWarpgroups128x64, "128x64 of warpgroups"}};
-constexpr size_t kTilesOfWarpgroups = 4;
+using NamedTile = std::pair<Tile, const char*>;
+constexpr NamedTile kTiles[] = {{Tile::kLines, "lines"},
+                                {Tile::k128x128, "128x128"},
+                                {Tile::k128x64, "128x64"},
+                                {Tile::k64x64, "64x64"},
+                                {Tile::k32x64, "32x64"},
+                                {Tile::kWarpgroup128x128, "128x128 of a warpgroup"},
+                                {Tile::kWarpgroup128x64, "128x64 of a warpgroup"},
+                                {Tile::kWarpgroup64x64, "64x64 of a warpgroup"}};
 
-size_t tile_count() {
+// Those for so many channels, which are neighbours in that list.
+std::span<const NamedTile> tiles_for(int64_t channels) {
+  constexpr size_t kOfLines = 1, kOfWarpgroups = 3;
   constexpr int kHopper = 9;
-  return std::size(kTiles) - (capability_major() == kHopper ? 0 : kTilesOfWarpgroups);
+  const std::span<const NamedTile> all(kTiles);
+  if (channels % IntegerGemm::kChunk != 0) return all.first(all.size() - kOfWarpgroups);
+  return all.subspan(kOfLines,
+                     all.size() - kOfLines - (capability_major() == kHopper ? 0 : kOfWarpgroups));
 }
 
 // What of a layer depends on its shapes: all but operands and the tile.
@@ -60,20 +63,25 @@ class IntegerGemmExecution final : public Execution {
 
 class IntegerGemmKernel final : public VariantKernel<IntegerGemmKernel> {
  public:
-  explicit IntegerGemmKernel(Geometry geometry) : geometry_(std::move(geometry)) { choose(0); }
-  size_t variant_count() const { return tile_count(); }
-  void describe_variant() { describe_as(kTiles[chosen()].second); }
+  IntegerGemmKernel(Geometry geometry, std::span<const NamedTile> tiles)
+      : geometry_(std::move(geometry)), tiles_(tiles) {
+    choose(0);
+  }
+  size_t variant_count() const { return tiles_.size(); }
+  void describe_variant() { describe_as(tiles_[chosen()].second); }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
     if (outputs[0].shape.volume() == 0) return std::make_unique<EmptyExecution>();
     IntegerGemm p = geometry_(inputs, outputs);
-    p.tile = kTiles[chosen()].first;
+    p.tile = tiles_[chosen()].first;
+    p.pads_with_zeros = packed[PackedIntegers::kPadding].data<uint8_t>()[0] == 0;
     return std::make_unique<IntegerGemmExecution>(p);
   }
 
  private:
   Geometry geometry_;
+  std::span<const NamedTile> tiles_;
 };
 
 // A number that the kernel counts with in 32 bits.
@@ -87,6 +95,7 @@ int number(int64_t extent) {
 struct Layer {
   Geometry geometry;
   IntegerPacking packing;
+  int64_t channels = 0;
   bool channels_last = false;
 };
 using MadeLayer = Variant<Layer, std::string>;
@@ -135,21 +144,23 @@ MadeLayer layer_of(const IntegerConvolution& op, const KernelRequest& request) {
   if (channels % IntegerGemm::kChunk != 0 && op.dilation.back() != 1)
     return std::string("a dilation is supported only for multiples of 16 channels");
   Layer layer;
+  layer.channels = channels;
   layer.channels_last = true;
   layer.geometry = [op, channels](auto inputs, auto outputs) {
     const Shape& found = inputs[In::kData].shape;
     require(found[1] == channels, "data {} do not fit weights for {} channels", found, channels);
     return convolution_geometry(op, inputs, outputs);
   };
-  const int64_t row = IntegerGemm::row_bytes(lines, columns, channels);
   const int64_t line = IntegerGemm::line_bytes(columns, channels), of_line = columns * channels;
-  layer.packing = {op.output_channels, channels * taps, op.output_channels * row,
+  const int64_t rows = op.output_channels;
+  layer.packing = {rows, channels * taps, IntegerGemm::weights_bytes(rows, lines * line),
                    [=](int64_t output_channel, int64_t position) {
                      const int64_t tap = position / channels, channel = position % channels;
                      return (output_channel * channels + channel) * taps + tap;
                    },
                    [=](int64_t output_channel, int64_t position) {
-                     return output_channel * row + position / of_line * line + position % of_line;
+                     return IntegerGemm::weight_at(rows, output_channel,
+                                                   position / of_line * line + position % of_line);
                    }};
   return layer;
 }
@@ -175,11 +186,12 @@ MadeLayer layer_of(const IntegerMatrixMultiply& op, const KernelRequest& request
   if (depth == 0 || depth >= int64_t{1} << 26)
     return std::string("so many columns of the data are not supported");
   Layer layer;
+  layer.channels = depth;
   layer.geometry = [op](auto inputs, auto) { return product_geometry(op, inputs); };
-  const int64_t row = IntegerGemm::row_bytes(1, 1, depth);
-  layer.packing = {columns, depth, columns * row,
-                   [columns](int64_t column, int64_t k) { return k * columns + column; },
-                   [row](int64_t column, int64_t k) { return column * row + k; }};
+  layer.packing = {
+      columns, depth, IntegerGemm::weights_bytes(columns, depth),
+      [columns](int64_t column, int64_t k) { return k * columns + column; },
+      [columns](int64_t column, int64_t k) { return IntegerGemm::weight_at(columns, column, k); }};
   return layer;
 }
 
@@ -193,7 +205,7 @@ MadeLayer layer_of(const KernelRequest& request) {
 }
 
 std::unique_ptr<IntegerGemmKernel> make(const Layer& layer, const KernelRequest& request) {
-  auto kernel = std::make_unique<IntegerGemmKernel>(layer.geometry);
+  auto kernel = std::make_unique<IntegerGemmKernel>(layer.geometry, tiles_for(layer.channels));
   PackedIntegers::describe(*kernel, request, layer.channels_last);
   return kernel;
 }

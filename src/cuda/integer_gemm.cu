@@ -6,11 +6,19 @@ namespace {
 constexpr int kDepth = 64;  // bytes of a row that are multiplied at a time
 constexpr int kStages = 4;  // tiles that are there or on their way
 
-// Of shared memory for tiles, and then for their sums.
-template <int kRows, int kColumns, int kDown, int kAcross> constexpr int work_bytes() {
-  constexpr int kTiles = kStages * (kRows + kColumns) * kDepth;
-  constexpr int kSums = kDown * kAcross * sums_bytes(kRows / kDown / 16, kColumns / kAcross / 8);
-  return kTiles > kSums ? kTiles : kSums;
+// Rows of the weights of a tile, as DataLoader has the data's.
+template <int kRows, int kThreads>
+__device__ void load_weights(const IntegerGemm& p, int first, int at, uint8_t* tile) {
+  constexpr int kChunks = kDepth / kChunk;
+  const int chunk = static_cast<int>(threadIdx.x) % kChunks;
+  const int padded = static_cast<int>(IntegerGemm::padded(p.output_channels));
+  const int in_slice = at % IntegerGemm::kDepth / kChunk + chunk;
+  const auto* slice = static_cast<const uint8_t*>(p.weights)
+                      + int64_t{at / IntegerGemm::kDepth} * padded * IntegerGemm::kDepth;
+#pragma unroll
+  for (int row = static_cast<int>(threadIdx.x) / kChunks; row < kRows; row += kThreads / kChunks)
+    copy_16(tile + swizzled<kDepth>(row, chunk),
+            slice + swizzled<IntegerGemm::kDepth>(min(first + row, padded - 1), in_slice), true);
 }
 
 // Blocks that share rows of the data follow each other, so that these are read from memory once.
@@ -21,20 +29,19 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
 #if __CUDA_ARCH__ >= 800  // older GPUs lack the instructions, and it is not launched there
   constexpr int kThreads = kDown * kAcross * 32;
   constexpr int kWarpRows = kRows / kDown, kWarpColumns = kColumns / kAcross;
+  constexpr int kRowBlocks = kWarpRows / 16, kGroups = kWarpColumns / kGroup;
   constexpr int kStageBytes = (kRows + kColumns) * kDepth;
-  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kDown, kAcross>();
   extern __shared__ __align__(128) uint8_t shared[];
+  __shared__ __align__(16) ChannelTable<kColumns> table;
   const int64_t first_row = int64_t{blockIdx.x / column_tiles} * kRows;
   const int first_column = static_cast<int>(blockIdx.x % column_tiles) * kColumns;
-  const int row_bytes = p.row_bytes();
-  const int steps = (p.kernel[0] * p.line_bytes() + kDepth - 1) / kDepth;
+  const int steps = (p.depth() + kDepth - 1) / kDepth;
   DataLoader<kRows, kThreads, kDepth, kAlongLines> data(p, dividers, first_row, rows);
   const auto load_step = [&](int step) {
     if (step < steps) {
       uint8_t* stage = shared + step % kStages * kStageBytes;
       data.load(stage);
-      load_weights<kColumns, kThreads, kDepth>(p, first_column, step * kDepth, row_bytes,
-                                               stage + kRows * kDepth);
+      load_weights<kColumns, kThreads>(p, first_column, step * kDepth, stage + kRows * kDepth);
     }
     end_group();
   };
@@ -42,10 +49,9 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int warp_row = warp / kAcross * kWarpRows, warp_column = warp % kAcross * kWarpColumns;
   const int matrix = lane / 8, in_matrix = lane % 8;
-  WarpSums<kWarpRows / 16, kWarpColumns / 8> sums = {};
-  const AddendTile<kRows, kColumns, kThreads> addend{shared + kWorkBytes};
-  if (addend.is_used(p)) addend.load(p, first_row, rows, first_column);
+  WarpSums<kRowBlocks, kGroups> sums = {};
   for (int step = 0; step < kStages - 1; ++step) load_step(step);
+  table.fill(p, first_column, static_cast<int>(threadIdx.x), kThreads);
   for (int step = 0; step < steps; ++step) {
     wait_for_groups<kStages - 2>();
     __syncthreads();
@@ -54,9 +60,9 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
     const uint8_t* b_tile = a_tile + kRows * kDepth;
 #pragma unroll
     for (int part = 0; part < kDepth / 32; ++part) {
-      uint32_t a[kWarpRows / 16][4];
+      uint32_t a[kRowBlocks][4];
 #pragma unroll
-      for (int i = 0; i < kWarpRows / 16; ++i)
+      for (int i = 0; i < kRowBlocks; ++i)
         load_matrices(a[i], a_tile
                                 + swizzled<kDepth>(warp_row + i * 16 + matrix % 2 * 8 + in_matrix,
                                                    part * 2 + matrix / 2));
@@ -67,43 +73,49 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
                              + swizzled<kDepth>(warp_column + j * 16 + matrix / 2 * 8 + in_matrix,
                                                 part * 2 + matrix % 2));
 #pragma unroll
-        for (int i = 0; i < kWarpRows / 16; ++i) {
-          multiply_add_bytes<Data, int8_t>(sums[i][2 * j], a[i], b[0], b[1]);
-          multiply_add_bytes<Data, int8_t>(sums[i][2 * j + 1], a[i], b[2], b[3]);
+        for (int i = 0; i < kRowBlocks; ++i) {
+          multiply_add_bytes<Data, int8_t>(sums.values[i][2 * j], a[i], b[0], b[1]);
+          multiply_add_bytes<Data, int8_t>(sums.values[i][2 * j + 1], a[i], b[2], b[3]);
         }
       }
     }
   }
-  wait_for_groups<0>();
 
-  __syncthreads();
   store_sums(
-      p, sums, {first_row, rows, first_column}, warp_column,
-      [&](int block) { return warp_row + block * 16; }, addend,
-      shared + warp * sums_bytes(kWarpRows / 16, kWarpColumns / 8));
+      p, sums, rows, first_column, warp_column,
+      [&](int block) { return first_row + warp_row + block * 16; }, table,
+      [&](const LaneUnit& unit, LaneBytes& bytes) {
+        if (p.epilogue.has_addend()) load_addends(p, unit, bytes);
+      });
 #endif
 }
 
 template <class Data, int kRows, int kColumns, int kDown, int kAcross>
 void launch(const IntegerGemm& p, cudaStream_t stream) {
-  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kDown, kAcross>();
-  launch_tiles<kRows, kColumns, kDown * kAcross * 32, kWorkBytes>(
-      p,
-      p.channels % kChunk == 0 ? multiply<Data, kRows, kColumns, kDown, kAcross, false>
-                               : multiply<Data, kRows, kColumns, kDown, kAcross, true>,
-      stream);
+  constexpr int kBytes = kStages * (kRows + kColumns) * kDepth, kAlways = 40 << 10;
+  const auto kernel = p.channels % kChunk == 0
+                          ? multiply<Data, kRows, kColumns, kDown, kAcross, false>
+                          : multiply<Data, kRows, kColumns, kDown, kAcross, true>;
+  if constexpr (kBytes > kAlways)
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const Tiles tiles(p, kRows, kColumns);
+  kernel<<<tiles.count(), kDown * kAcross * 32, kBytes, stream>>>(p, Dividers(p), tiles.rows,
+                                                                  tiles.across);
 }
 
 template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {
   switch (p.tile) {
     case IntegerGemm::Tile::k128x128:
       return launch<Data, 128, 128, 2, 2>(p, stream);
+    case IntegerGemm::Tile::kLines:
+      if (launch_integer_gemm_of_lines(p, stream)) return;
+      [[fallthrough]];
     case IntegerGemm::Tile::k128x64:
-      return launch<Data, 128, 64, 2, 2>(p, stream);
+      return launch<Data, 128, 64, 4, 1>(p, stream);
     case IntegerGemm::Tile::k64x64:
-      return launch<Data, 64, 64, 2, 2>(p, stream);
-    case IntegerGemm::Tile::k64x32:
-      return launch<Data, 64, 32, 2, 2>(p, stream);
+      return launch<Data, 64, 64, 4, 1>(p, stream);
+    case IntegerGemm::Tile::k32x64:
+      return launch<Data, 32, 64, 2, 1>(p, stream);
     default:
       return launch_integer_gemm_of_warpgroups(p, stream);
   }

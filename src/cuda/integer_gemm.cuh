@@ -10,34 +10,67 @@ namespace tenon::cuda {
 namespace {
 
 constexpr int kChunk = IntegerGemm::kChunk;
-constexpr int kAtOnce = 4;  // output channels that a thread writes at once
-constexpr int kOddStep =
-    8;  // between rows of sums: those of a quarter of a warp lie in other banks
 
 struct Dividers {
   explicit Dividers(const IntegerGemm& p) : lines(p.out[0]), columns(p.out[1]) {}
   Divider lines, columns;
 };
 
+// Tiles of the result; those that share rows follow each other.
+struct Tiles {
+  int64_t rows;     // of the result
+  unsigned across;  // tiles beside each other
+  int64_t down;
+
+  Tiles(const IntegerGemm& p, int tile_rows, int tile_columns)
+      : rows(int64_t{p.images} * p.out[0] * p.out[1]),
+        across(static_cast<unsigned>((p.output_channels + tile_columns - 1) / tile_columns)),
+        down((rows + tile_rows - 1) / tile_rows) {}
+  __host__ __device__ unsigned count() const { return static_cast<unsigned>(down) * across; }
+};
+
 // Where a chunk of a row of so many bytes lies in shared memory: eight rows of the same chunk lie
-// in
-/// different banks. Of 128 bytes it is the swizzle that wgmma reads.
+// in different banks. Of 128 bytes it is the swizzle that wgmma reads.
 template <int kDepth> __device__ int swizzled(int row, int chunk) {
   static_assert(kDepth == 64 || kDepth == 128);
   const int other = kDepth == 128 ? row & 7 : row >> 1 & 3;
   return row * kDepth + (chunk ^ other) * kChunk;
 }
 
-// The first element of the window of a position.
-struct Position {
-  const uint8_t* data;  // of the window's first element, which may lie in the padding
-  int line, column;
-};
+// kChunk bytes of a line of the data, from `at` on; the zero point for those before it and behind
+// its end.
+__device__ inline uint4 bytes_of_line(const IntegerGemm& p, const uint8_t* line, int64_t at,
+                                      int64_t end) {
+  uint32_t words[kChunk / 4 + 1] = {};
+  // Read in words of four bytes, of which the last may end behind the line.
+  const uint8_t* from = line + at;
+  const auto odd = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 4);
+  if (at >= 0 && at + kChunk + (odd == 0 ? 0 : 4 - odd) <= end) {
+    const auto* aligned = reinterpret_cast<const uint32_t*>(from - odd);
+#pragma unroll
+    for (int i = 0; i < kChunk / 4; ++i) words[i] = __ldg(aligned + i);
+    if (odd != 0) words[kChunk / 4] = __ldg(aligned + kChunk / 4);
+#pragma unroll
+    for (int i = 0; i < kChunk / 4; ++i)
+      words[i] = __funnelshift_r(words[i], words[i + 1], odd * 8);
+  } else {
+    const uint32_t zero = *static_cast<const uint8_t*>(p.padding);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const bool is_there = at + i >= 0 && at + i < end;
+      words[i / 4] |= (is_there ? from[i] : zero) << i % 4 * 8;
+    }
+  }
+  return {words[0], words[1], words[2], words[3]};
+}
 
 // What a thread copies of each tile: the same chunk of several rows. `kAlongLines`: a chunk is of
 // neighbours along a line of the window.
 template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoader {
   static constexpr int kChunks = kDepth / kChunk;
+  // Where something lies in the data, counted in so many bytes.
+  static constexpr int kUnit = kAlongLines ? 1 : kChunk;
+  using Index = std::conditional_t<kAlongLines, int64_t, int32_t>;
 
  public:
   static constexpr int kOwn = kRows * kChunks / kThreads;
@@ -51,32 +84,37 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
       auto rest = static_cast<uint32_t>(row < rows ? row : rows - 1);
       const int column = static_cast<int>(dividers.columns.split(rest)) * p.stride[1] - p.pre[1];
       const int line = static_cast<int>(dividers.lines.split(rest)) * p.stride[0] - p.pre[0];
-      positions_[i] = {static_cast<const uint8_t*>(p.data)
-                           + ((int64_t{rest} * p.in[0] + line) * p.in[1] + column) * p.channels,
+      positions_[i] = {((static_cast<Index>(rest) * p.in[0] + line) * p.in[1] + column) * units(),
                        line, column};
     }
     move(chunk_ * kChunk);
   }
 
-  // The next tile.
+  // The next tile. What it has behind the window is left as it is: zeros of the weights multiply
+  // it.
   __device__ void load(uint8_t* tile) {
-    const bool is_in_window = line_ < p_.kernel[0] * p_.dilation[0];
-    const int64_t offset = (int64_t{line_} * p_.in[1] + column_) * p_.channels + channel_;
+    if (line_ >= p_.kernel[0] * p_.dilation[0]) return;
+    const Index offset =
+        (static_cast<Index>(line_) * p_.in[1] + column_) * units() + channel_ / kUnit;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const Position& own = positions_[i];
+      const uint8_t* from =
+          static_cast<const uint8_t*>(p_.data) + int64_t{own.first + offset} * kUnit;
       uint8_t* to = tile + swizzled<kDepth>(row_of(i), chunk_);
       const bool has_line =
-          is_in_window && static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
+          static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
       if constexpr (kAlongLines) {
+        const int64_t at = int64_t{own.column} * p_.channels + channel_;
         *reinterpret_cast<uint4*>(to) =
-            has_line ? along_line(own.data + offset, int64_t{own.column} * p_.channels + channel_)
+            has_line ? bytes_of_line(p_, from - at, at, int64_t{p_.in[1]} * p_.channels)
                      : *static_cast<const uint4*>(p_.padding);
       } else {
         const bool is_inside =
             has_line
             && static_cast<unsigned>(own.column + column_) < static_cast<unsigned>(p_.in[1]);
-        copy_16(to, is_inside ? own.data + offset : p_.padding, is_in_window);
+        // All would read the padding at the same address, for which they wait for each other.
+        copy_16(to, is_inside ? from : p_.padding, is_inside || !p_.pads_with_zeros);
       }
     }
     move(kDepth);
@@ -102,237 +140,274 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
     }
   }
 
-  // The bytes at `from`, which is `at` bytes behind the beginning of a line of the data; the zero
-  // point for those before it and behind its end.
-  __device__ uint4 along_line(const uint8_t* from, int64_t at) const {
-    const int64_t end = int64_t{p_.in[1]} * p_.channels;
-    uint32_t words[kChunk / 4 + 1] = {};
-    // Read in words of four bytes, of which the last may end behind the line.
-    const auto odd = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 4);
-    if (at >= 0 && at + kChunk + (odd == 0 ? 0 : 4 - odd) <= end) {
-      const auto* aligned = reinterpret_cast<const uint32_t*>(from - odd);
-#pragma unroll
-      for (int i = 0; i < kChunk / 4; ++i) words[i] = __ldg(aligned + i);
-      if (odd != 0) words[kChunk / 4] = __ldg(aligned + kChunk / 4);
-#pragma unroll
-      for (int i = 0; i < kChunk / 4; ++i)
-        words[i] = __funnelshift_r(words[i], words[i + 1], odd * 8);
-    } else {
-      const uint32_t zero = *static_cast<const uint8_t*>(p_.padding);
-#pragma unroll
-      for (int i = 0; i < kChunk; ++i) {
-        const bool is_there = at + i >= 0 && at + i < end;
-        words[i / 4] |= (is_there ? from[i] : zero) << i % 4 * 8;
-      }
-    }
-    return {words[0], words[1], words[2], words[3]};
-  }
+  __device__ Index units() const { return p_.channels / kUnit; }  // of an element of the window
 
+  struct Position {
+    Index first;       // of its window, which may lie in the padding
+    int line, column;  // of that
+  };
   const IntegerGemm& p_;
   Position positions_[kOwn];
   int chunk_, line_ = 0, column_ = 0, channel_ = 0;
 };
 
-// Rows of the weights from `first` on; those beyond the last are the last again.
-template <int kRows, int kThreads, int kDepth>
-__device__ void load_weights(const IntegerGemm& p, int first, int at, int row_bytes,
-                             uint8_t* tile) {
-  constexpr int kChunks = kDepth / kChunk;
-  const int chunk = static_cast<int>(threadIdx.x) % kChunks;
-#pragma unroll
-  for (int row = static_cast<int>(threadIdx.x) / kChunks; row < kRows; row += kThreads / kChunks) {
-    const int output_channel = min(first + row, p.output_channels - 1);
-    copy_16(tile + swizzled<kDepth>(row, chunk),
-            static_cast<const uint8_t*>(p.weights) + int64_t{output_channel} * row_bytes + at
-                + chunk * kChunk,
-            true);
-  }
-}
+/// What becomes of sums, for each output channel of a tile; in shared memory.
+template <int kColumns> struct ChannelTable {
+  int32_t bias[kColumns];  // of sums that stay int32
+  /// Of others: what multiplies a sum, and is added; for bytes those of ByteEpilogue's entries.
+  float scale[kColumns], shift[kColumns];
 
-// The numbers of the output channels that a thread writes.
-struct Channels {
-  float scale[kAtOnce], shift[kAtOnce];
-  uint32_t bias[kAtOnce];
-
-  __device__ Channels(const IntegerGemm& p, int first) {
+  /// Thread `i` of `threads` writes its part; those that read it wait for that.
+  __device__ void fill(const IntegerGemm& p, int first_column, int i, int threads) {
     const auto zero = static_cast<uint32_t>(byte_at(p.padding, p.data_is_signed, 0));
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const int channel = min(first + i, p.output_channels - 1);
+    for (; i < kColumns; i += threads) {
+      const int channel = min(first_column + i, p.output_channels - 1);
+      bias[i] = static_cast<int32_t>(static_cast<uint32_t>(p.bias[channel])
+                                     - zero * static_cast<uint32_t>(p.weights_sum[channel]));
       scale[i] = number_at(p.epilogue.scale, channel, 1);
       shift[i] = number_at(p.epilogue.shift, channel, 0);
-      bias[i] = static_cast<uint32_t>(p.bias[channel])
-                - zero * static_cast<uint32_t>(p.weights_sum[channel]);
+      if (!p.epilogue.makes_bytes()) {
+        shift[i] += static_cast<float>(bias[i]) * scale[i];
+        continue;
+      }
+      with_byte_epilogue(p.epilogue, [&](const auto& epilogue) {
+        const auto entry = epilogue.entry(scale[i], shift[i], bias[i]);
+        scale[i] = entry.scale;
+        shift[i] = entry.shift;
+      });
     }
   }
-  __device__ int32_t sum(const int4& sums, int i) const {
-    const int32_t list[] = {sums.x, sums.y, sums.z, sums.w};
-    return static_cast<int32_t>(static_cast<uint32_t>(list[i]) + bias[i]);
+  /// Of four neighbours; sums wrap.
+  __device__ int4 sums(int column, const int4& s) const {
+    const auto add = [](int a, int b) {
+      return static_cast<int>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+    };
+    const int4 b = *reinterpret_cast<const int4*>(bias + column);
+    return {add(s.x, b.x), add(s.y, b.y), add(s.z, b.z), add(s.w, b.w)};
   }
-  __device__ float number(const int4& sums, int i) const {
-    return scaled(sum(sums, i), scale[i], shift[i]);
+  __device__ float4 numbers(int column, const int4& s) const {
+    const float4 by = quad(scale, column), rest = quad(shift, column);
+    const auto number = [](int sum, float a, float b) {
+      return __fmaf_rn(static_cast<float>(sum), a, b);
+    };
+    return {number(s.x, by.x, rest.x), number(s.y, by.y, rest.y), number(s.z, by.z, rest.z),
+            number(s.w, by.w, rest.w)};
+  }
+  template <class Epilogue>
+  __device__ uint32_t bytes(int column, const int4& s, const Epilogue& epilogue,
+                            const ByteNumbers& addends) const {
+    const float4 by = quad(scale, column), rest = quad(shift, column);
+    const auto byte = [&](int sum, float a, float b, unsigned i) {
+      return epilogue(static_cast<float>(sum), {a, b}, addends, i);
+    };
+    return packed_bytes(byte(s.x, by.x, rest.x, 0), byte(s.y, by.y, rest.y, 1),
+                        byte(s.z, by.z, rest.z, 2), byte(s.w, by.w, rest.w, 3));
+  }
+
+ private:
+  __device__ static float4 quad(const float (&list)[kColumns], int column) {
+    return *reinterpret_cast<const float4*>(list + column);
   }
 };
 
-/// Neighbouring output channels of a position, of which `count` are there; all of them are written
-/// at once where their number is a multiple.
-template <class T, class ValueOf>
-__device__ void store_each(const IntegerGemm& p, int64_t at, int count, const ValueOf& value) {
-  auto* to = static_cast<T*>(p.result) + at;
-  if (p.output_channels % kAtOnce != 0) {
-    for (int i = 0; i < count; ++i) to[i] = value(i);
+/// Output channels of a group lie in the weights so that a lane has neighbours of them: kOfLane in
+/// each row.
+constexpr int kGroup = IntegerGemm::kGroup, kOfLane = kGroup / 4, kQuads = kOfLane / 4;
+
+/// Sums of a warp as mma and wgmma leave them, in units of sixteen rows and a group of output
+/// channels. A lane has two rows of each.
+using UnitSums = int32_t[kGroup / 8][4];
+template <int kRowBlocks, int kGroups> struct WarpSums {
+  int32_t values[kRowBlocks][kGroups * kGroup / 8][4];
+
+  /// Sums are registers: where the unit is not known to the compiler, this jumps.
+  __device__ void copy_unit(int unit, UnitSums& to) const { copy_unit_from<0>(unit, to); }
+
+ private:
+  template <int kUnit> __device__ void copy_unit_from(int unit, UnitSums& to) const {
+    if constexpr (kUnit < kRowBlocks * kGroups) {
+      if (unit != kUnit) return copy_unit_from<kUnit + 1>(unit, to);
+#pragma unroll
+      for (int i = 0; i < kGroup / 8; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          to[i][j] = values[kUnit / kGroups][kUnit % kGroups * kGroup / 8 + i][j];
+    }
+  }
+};
+
+/// Four neighbouring output channels of a lane.
+__device__ inline int4 quad_of(const UnitSums& sums, int row, int quad) {
+  return {sums[2 * quad][2 * row], sums[2 * quad][2 * row + 1], sums[2 * quad + 1][2 * row],
+          sums[2 * quad + 1][2 * row + 1]};
+}
+
+template <class T> __device__ T from_number(int32_t x) {
+  return x;
+}
+template <class T> __device__ T from_number(float x) {
+  return from_float<T>(x);
+}
+
+/// A lane's part of a unit of the result: kOfLane output channels in each of two rows.
+struct LaneUnit {
+  int row_block, group;  // of the warp
+  int column;            // of the tile
+  int64_t at[2];         // in the result; -1: behind its rows
+  int count;             // of output channels
+  bool is_whole;         // all are there, at multiples of kOfLane; else that is not known
+
+  __device__ LaneUnit(const IntegerGemm& p, int row_block, int group, int64_t first_row,
+                      int64_t rows, int first_column, int warp_column, bool whole)
+      : row_block(row_block),
+        group(group),
+        column(warp_column + group * kGroup + static_cast<int>(threadIdx.x) % 4 * kOfLane) {
+    const int64_t row = first_row + static_cast<int>(threadIdx.x) % 32 / 4;
+    const int channel = first_column + column;
+    for (int i = 0; i < 2; ++i)
+      at[i] = row + 8 * i < rows ? (row + 8 * i) * p.output_channels + channel : -1;
+    count = min(p.output_channels - channel, kOfLane);
+    is_whole = whole || (count == kOfLane && p.output_channels % kOfLane == 0);
+  }
+};
+
+/// Bytes of a lane's unit: of the addend, and then of the result.
+using LaneBytes = uint32_t[2][kQuads];
+
+__device__ inline void set_bytes(uint32_t (&row)[kQuads], const uint4& all) {
+  row[0] = all.x, row[1] = all.y, row[2] = all.z, row[3] = all.w;
+}
+
+__device__ inline void load_addends(const IntegerGemm& p, const LaneUnit& unit, LaneBytes& bytes) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (unit.at[r] < 0) continue;
+    const uint8_t* from = static_cast<const uint8_t*>(p.epilogue.addend) + unit.at[r];
+    if (unit.is_whole) {
+      set_bytes(bytes[r], __ldg(reinterpret_cast<const uint4*>(from)));
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i)
+      if (i < unit.count) bytes[r][i / 4] |= uint32_t{from[i]} << i % 4 * 8;
+  }
+}
+
+__device__ inline void store_bytes(const IntegerGemm& p, const LaneUnit& unit,
+                                   const LaneBytes& bytes) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (unit.at[r] < 0) continue;
+    uint8_t* to = static_cast<uint8_t*>(p.result) + unit.at[r];
+    if (unit.is_whole) {
+      *reinterpret_cast<uint4*>(to) = {bytes[r][0], bytes[r][1], bytes[r][2], bytes[r][3]};
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i)
+      if (i < unit.count) to[i] = static_cast<uint8_t>(bytes[r][i / 4] >> i % 4 * 8);
+  }
+}
+
+/// Calls body(row, quad) for each four output channels of a lane.
+template <class Body> __device__ __forceinline__ void for_each_quad(const Body& body) {
+#pragma unroll
+  for (int quad = 0; quad < kQuads; ++quad)
+#pragma unroll
+    for (int row = 0; row < 2; ++row) body(row, quad);
+}
+
+/// Writes elements of a lane's row of a unit, as many at once as 16 bytes have.
+template <class T>
+__device__ void store_row(const IntegerGemm& p, const LaneUnit& unit, int row,
+                          const T (&values)[kOfLane]) {
+  if (unit.at[row] < 0) return;
+  auto* to = static_cast<T*>(p.result) + unit.at[row];
+  if (unit.is_whole) {
+    constexpr int kAtOnce = 16 / sizeof(T);
+#pragma unroll
+    for (int i = 0; i < kOfLane; i += kAtOnce) {
+      Pack<T, kAtOnce> pack;
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) pack.values[j] = values[i + j];
+      *reinterpret_cast<Pack<T, kAtOnce>*>(to + i) = pack;
+    }
     return;
   }
-  Pack<T, kAtOnce> pack;
 #pragma unroll
-  for (int i = 0; i < kAtOnce; ++i) pack.values[i] = value(i);
-  *reinterpret_cast<Pack<T, kAtOnce>*>(to) = pack;
+  for (int i = 0; i < kOfLane; ++i)
+    if (i < unit.count) to[i] = values[i];
 }
 
-/// The same of bytes.
-template <class Epilogue>
-__device__ void store_bytes(const IntegerGemm& p, const Epilogue& epilogue,
-                            const Channels& channels, const int4& sums, uint32_t addends,
-                            int64_t at, int count) {
-  const bool at_once = p.output_channels % kAtOnce == 0;
-  auto* to = static_cast<uint8_t*>(p.result) + at;
-  uint32_t bytes[kAtOnce];
-#pragma unroll
-  for (int i = 0; i < kAtOnce; ++i)
-    bytes[i] = epilogue(channels.number(sums, i), addends >> 8 * i & 0xff);
-  const uint32_t word = __byte_perm(__byte_perm(bytes[0], bytes[1], 0x0040),
-                                    __byte_perm(bytes[2], bytes[3], 0x0040), 0x5410);
-  if (at_once)
-    *reinterpret_cast<uint32_t*>(to) = word;
-  else
-    for (int i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(word >> 8 * i);
-}
-
-/// Calls body with what writes neighbouring output channels: store(sums, addends, at, count).
-template <class Body>
-__device__ void with_store(const IntegerGemm& p, const Channels& channels, const Body& body) {
+/// Calls body with what stores a unit: store(sums, unit).
+template <int kColumns, class Load, class Body>
+__device__ __forceinline__ void with_store(const IntegerGemm& p,
+                                           const ChannelTable<kColumns>& table, const Load& load,
+                                           const Body& body) {
   const IntegerEpilogue& e = p.epilogue;
+  // Of elements that are not bytes, a row after the other.
+  const auto store_rows = [&](auto zero, const auto& quad_at) {
+    body([&](const UnitSums& sums, const LaneUnit& unit) {
+#pragma unroll
+      for (int row = 0; row < 2; ++row) {
+        decltype(zero) values[kOfLane];
+#pragma unroll
+        for (int quad = 0; quad < kQuads; ++quad) {
+          const auto four = quad_at(unit.column + quad * 4, quad_of(sums, row, quad));
+          values[quad * 4] = from_number<decltype(zero)>(four.x);
+          values[quad * 4 + 1] = from_number<decltype(zero)>(four.y);
+          values[quad * 4 + 2] = from_number<decltype(zero)>(four.z);
+          values[quad * 4 + 3] = from_number<decltype(zero)>(four.w);
+        }
+        store_row(p, unit, row, values);
+      }
+    });
+  };
   if (e.to == DataType::kINT32)
-    return body([&](const int4& sums, uint32_t, int64_t at, int count) {
-      store_each<int32_t>(p, at, count, [&](int i) { return channels.sum(sums, i); });
-    });
+    return store_rows(int32_t{}, [&](int column, const int4& s) { return table.sums(column, s); });
   const bool is_float = with_device_float(e.to, [&](auto zero) {
-    using T = decltype(zero);
-    body([&](const int4& sums, uint32_t, int64_t at, int count) {
-      store_each<T>(p, at, count, [&](int i) { return from_float<T>(channels.number(sums, i)); });
-    });
+    store_rows(zero, [&](int column, const int4& s) { return table.numbers(column, s); });
   });
   if (is_float) return;
   with_byte_epilogue(e, [&](const auto& epilogue) {
-    body([&](const int4& sums, uint32_t addends, int64_t at, int count) {
-      store_bytes(p, epilogue, channels, sums, addends, at, count);
+    body([&](const UnitSums& sums, const LaneUnit& unit) {
+      LaneBytes bytes = {};
+      if constexpr (std::decay_t<decltype(epilogue)>::kReadsAddend) load(unit, bytes);
+      for_each_quad([&](int row, int quad) {
+        uint32_t& word = bytes[row][quad];
+        word = table.bytes(unit.column + quad * 4, quad_of(sums, row, quad), epilogue,
+                           ByteNumbers(word, e.addend_is_signed));
+      });
+      store_bytes(p, unit, bytes);
     });
   });
 }
 
-/// Sums of a warp as mma leaves them: blocks of sixteen rows and of eight columns, of which a lane
-/// has two neighbours in two rows.
-template <int kRowBlocks, int kColumnBlocks> using WarpSums = int32_t[kRowBlocks][kColumnBlocks][4];
-
-/// Bytes of shared memory that a warp writes its sums through.
-constexpr int sums_bytes(int row_blocks, int column_blocks) {
-  return row_blocks * 16 * (column_blocks * 8 + kOddStep) * 4;
-}
-
-/// The addend's part of a tile, which is brought into shared memory while sums are made.
-template <int kRows, int kColumns, int kThreads> struct AddendTile {
-  static constexpr int kBytes = kRows * kColumns;
-  uint8_t* shared;
-
-  /// Where it begins at multiples of 16 bytes; else it is read from where it is.
-  __device__ static bool is_used(const IntegerGemm& p) {
-    return p.epilogue.has_addend() && p.output_channels % kChunk == 0;
-  }
-  /// Part of the group of copies that ends next.
-  __device__ void load(const IntegerGemm& p, int64_t first_row, int64_t rows,
-                       int first_column) const {
-    constexpr int kChunks = kColumns / kChunk;
-    const auto* from = static_cast<const uint8_t*>(p.epilogue.addend);
-    for (int i = static_cast<int>(threadIdx.x); i < kRows * kChunks; i += kThreads) {
-      const int row = i / kChunks, column = i % kChunks * kChunk;
-      const bool is_there = first_row + row < rows && first_column + column < p.output_channels;
-      const int64_t at = (first_row + row) * p.output_channels + first_column + column;
-      copy_16(shared + row * kColumns + column, is_there ? from + at : from, is_there);
-    }
-  }
-  /// Of neighbouring output channels, of which `count` are there; `at` tells where in the result.
-  __device__ uint32_t addends(const IntegerGemm& p, int row, int column, int64_t at,
-                              int count) const {
-    if (is_used(p)) return *reinterpret_cast<const uint32_t*>(shared + row * kColumns + column);
-    const auto* from = static_cast<const uint8_t*>(p.epilogue.addend) + at;
-    uint32_t word = 0;
-    for (int i = 0; i < count; ++i) word |= uint32_t{from[i]} << 8 * i;
-    return word;
-  }
-};
-
-/// A tile of the result as a block has it.
-struct Tile {
-  int64_t first_row, rows;  // all rows of the result
-  int first_column;
-};
-
-/// Writes a warp's part of a tile, whose first column is `warp_column`; `row_of` tells in which row
-/// of the tile a block begins. Sums go through shared memory of the warp's own, so that neighbours
-/// are written together.
-template <int kRowBlocks, int kColumnBlocks, class RowOf, class Addends>
-__device__ void store_sums(const IntegerGemm& p, const WarpSums<kRowBlocks, kColumnBlocks>& sums,
-                           const Tile& tile, int warp_column, const RowOf& row_of,
-                           const Addends& addend, uint8_t* shared) {
-  constexpr int kColumns = kColumnBlocks * 8, kStep = kColumns + kOddStep;
-  constexpr int kLanes = kColumns / kAtOnce < 32 ? kColumns / kAtOnce : 32;  // for each row
-  constexpr int kRowsAtOnce = 32 / kLanes;
-  auto* all = reinterpret_cast<int32_t*>(shared);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+/// Writes a lane's part of a tile. `row_of(row_block)` tells in which row of the result a block
+/// begins, and `load(unit, bytes)` brings the addend.
+template <int kRowBlocks, int kGroups, int kColumns, class RowOf, class Load>
+__device__ __forceinline__ void store_sums(const IntegerGemm& p,
+                                           const WarpSums<kRowBlocks, kGroups>& sums, int64_t rows,
+                                           int first_column, int warp_column, const RowOf& row_of,
+                                           const ChannelTable<kColumns>& table, const Load& load) {
+  constexpr int kUnits = kRowBlocks * kGroups;
+  const auto store_unit = [&](int i, bool is_whole, const auto& store) {
+    const LaneUnit unit(p, i / kGroups, i % kGroups, row_of(i / kGroups), rows, first_column,
+                        warp_column, is_whole);
+    UnitSums own;
+    sums.copy_unit(i, own);
+    store(own, unit);
+  };
+  if (p.output_channels % kGroup == 0 && first_column + kColumns <= p.output_channels) {
+    with_store(p, table, load, [&](const auto& store) {
 #pragma unroll
-  for (int i = 0; i < kRowBlocks; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumnBlocks; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        *reinterpret_cast<int2*>(all + (i * 16 + lane / 4 + 8 * half) * kStep + j * 8
-                                 + lane % 4 * 2) = {sums[i][j][2 * half], sums[i][j][2 * half + 1]};
-  __syncwarp();
-  const bool has_addend = p.epilogue.has_addend();
-  for (int part = 0; part < kColumns; part += kLanes * kAtOnce) {
-    const int in_warp = part + lane % kLanes * kAtOnce, in_tile = warp_column + in_warp;
-    const int column = tile.first_column + in_tile;
-    const int count = min(p.output_channels - column, kAtOnce);
-    if (count <= 0) continue;
-    const Channels channels(p, column);
-    with_store(p, channels, [&](const auto& store) {
-#pragma unroll 4
-      for (int r = lane / kLanes; r < kRowBlocks * 16; r += kRowsAtOnce) {
-        const int row = row_of(r / 16) + r % 16;
-        if (tile.first_row + row >= tile.rows) continue;
-        const int64_t at = (tile.first_row + row) * p.output_channels + column;
-        store(*reinterpret_cast<const int4*>(all + r * kStep + in_warp),
-              has_addend ? addend.addends(p, row, in_tile, at, count) : 0, at, count);
-      }
+      for (int i = 0; i < kUnits; ++i) store_unit(i, true, store);
     });
+  } else {
+#pragma unroll 1
+    for (int i = 0; i < kUnits; ++i)
+      with_store(p, table, load, [&](const auto& store) { store_unit(i, false, store); });
   }
-}
-
-/// Starts a kernel that makes a tile of so many rows and columns in each block, with shared memory
-/// for its work and, where there is one, for the addend.
-template <int kRows, int kColumns, int kThreads, int kWorkBytes>
-void launch_tiles(const IntegerGemm& p,
-                  void (*kernel)(IntegerGemm, Dividers, int64_t rows, unsigned column_tiles),
-                  cudaStream_t stream) {
-  const int64_t rows = int64_t{p.images} * p.out[0] * p.out[1];
-  const int64_t row_tiles = (rows + kRows - 1) / kRows;
-  const auto column_tiles = static_cast<unsigned>((p.output_channels + kColumns - 1) / kColumns);
-  constexpr int kMaxBytes = kWorkBytes + kRows * kColumns, kAlways = 48 << 10;
-  if constexpr (kMaxBytes > kAlways)
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMaxBytes);
-  const int bytes = p.epilogue.has_addend() ? kMaxBytes : kWorkBytes;
-  kernel<<<static_cast<unsigned>(row_tiles) * column_tiles, kThreads, bytes, stream>>>(
-      p, Dividers(p), rows, column_tiles);
 }
 
 }  // namespace

@@ -14,26 +14,24 @@ namespace tenon::cuda {
 /// The result has a row for each position of the result, and a column for each output channel. A
 /// product of matrices is a convolution of an image of one line, whose positions are the rows.
 struct IntegerGemm {
-  /// Rows and columns of what a block makes: by mma.sync, and by wgmma, which GPUs of compute
-  /// capability 9.0 have alone.
+  /// Rows and columns of what a block makes by mma.sync, and a group of four warps by wgmma, which
+  /// GPUs of compute capability 9.0 have alone.
   enum class Tile : uint8_t {
     k128x128,
     k128x64,
     k64x64,
-    k64x32,
-    kWarpgroups256x128,
-    kWarpgroups128x256,
-    kWarpgroups128x128,
-    kWarpgroups128x64
+    k32x64,
+    kLines,  // 128x64, of lines of the data in shared memory
+    kWarpgroup128x128,
+    kWarpgroup128x64,
+    kWarpgroup64x64
   };
-  /// Bytes of the weights' rows are a multiple of it, and filled up with zeros.
-  static constexpr int kDepth = 128;
 
   bool data_is_signed = true;
   const void* data = nullptr;     // (images, lines, columns, channels)
   const void* padding = nullptr;  // 16 bytes of the data's zero point, at a multiple of 16
-  /// int8 (output channels, kernel's lines, its columns and channels), less their zero points, at a
-  /// multiple of 16. Each line is filled up to line_bytes(), and each row to row_bytes().
+  bool pads_with_zeros = false;   // that is 0
+  /// int8, less their zero points, as weight_at() tells, zeros between; at a multiple of 16.
   const void* weights = nullptr;
   const int32_t* bias = nullptr;         // one for each output channel
   const int32_t* weights_sum = nullptr;  // of each output channel, which the zero point multiplies
@@ -48,23 +46,43 @@ struct IntegerGemm {
   /// Bytes that are copied at once: of one element of the window where they divide the channels, of
   /// neighbours along a line where they do not.
   static constexpr int kChunk = 16;
-  /// Bytes of a line of the window, and of a row of the weights.
+  /// Bytes of a line of the window, filled up.
   static constexpr int64_t line_bytes(int64_t columns, int64_t channels) {
     return (columns * channels + kChunk - 1) / kChunk * kChunk;
   }
-  static constexpr int64_t row_bytes(int64_t lines, int64_t columns, int64_t channels) {
-    return (lines * line_bytes(columns, channels) + kDepth - 1) / kDepth * kDepth;
-  }
   constexpr int line_bytes() const { return static_cast<int>(line_bytes(kernel[1], channels)); }
-  constexpr int row_bytes() const {
-    return static_cast<int>(row_bytes(kernel[0], kernel[1], channels));
+  /// What is multiplied for an element of the result: the lines of its window.
+  constexpr int depth() const { return kernel[0] * line_bytes(); }
+
+  /// The weights lie in slices of kDepth bytes of all output channels, each as it is in shared
+  /// memory: swizzled for wgmma. Output channels are filled up to groups of kGroup, in which their
+  /// order is that of a tensor core's sums: a lane has 2 of each 8, and so kGroup / 4 neighbours.
+  static constexpr int kDepth = 128, kGroup = 64;
+  static constexpr int64_t padded(int64_t output_channels) {
+    return (output_channels + kGroup - 1) / kGroup * kGroup;
+  }
+  static constexpr int64_t weights_bytes(int64_t output_channels, int64_t depth) {
+    return (depth + kDepth - 1) / kDepth * kDepth * padded(output_channels);
+  }
+  static constexpr int64_t weight_at(int64_t output_channels, int64_t output_channel,
+                                     int64_t depth) {
+    constexpr int kOfLane = kGroup / 4;
+    const int64_t in_group = output_channel % kGroup, in_lane = in_group % kOfLane;
+    const int64_t row =
+        output_channel - in_group + in_lane / 2 * 8 + in_group / kOfLane * 2 + in_lane % 2;
+    const int64_t slice = depth / kDepth, chunk = depth % kDepth / kChunk;
+    return (slice * padded(output_channels) + row) * kDepth + (chunk ^ row % 8) * kChunk
+           + depth % kChunk;
   }
 };
 
 /// Not for empty results. Fewer than 2^31 positions, and bytes of a row of the weights; a dilation
 /// along lines only where kChunk divides the channels.
 void launch_integer_gemm(const IntegerGemm& p, cudaStream_t stream);
-/// The tiles of wgmma.
+/// Tile::kLines, for dilations of 1 along lines; false where the lines do not fit into shared
+/// memory.
+bool launch_integer_gemm_of_lines(const IntegerGemm& p, cudaStream_t stream);
+/// The tiles of wgmma, where kChunk divides the channels.
 void launch_integer_gemm_of_warpgroups(const IntegerGemm& p, cudaStream_t stream);
 
 }  // namespace tenon::cuda

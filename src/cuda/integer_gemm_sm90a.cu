@@ -1,19 +1,27 @@
 // The products by wgmma, whose operands are read from shared memory by a group of four warps.
+// Blocks are persistent and their warpgroups specialized: one loads, the others each make tiles in
+// turn, so that one multiplies while another stores.
+#include <cuda.h>
+
+#include <algorithm>
+
+#include "cuda/capability.h"
 #include "cuda/integer_gemm.cuh"
 
 namespace tenon::cuda {
 namespace {
 
-constexpr int kDepth = 128;  // bytes of a row that are multiplied at a time: those of a swizzle
-constexpr int kStep = 32;    // of which an instruction multiplies so many
+constexpr int kDepth = IntegerGemm::kDepth;  // bytes of a row that are multiplied at a time
+constexpr int kStep = 32;                    // of which an instruction multiplies so many
 constexpr int kWarpgroup = 128;
 
-// Where a matrix of rows of 128 swizzled bytes lies: its address, the bytes between groups of eight
-// rows, and the kind of swizzle.
-__device__ uint64_t describe(const uint8_t* matrix) {
-  constexpr uint64_t kEightRows = 8 * kDepth >> 4, kSwizzle128 = 1;
-  return (shared_address(matrix) >> 4 & 0x3fff) | uint64_t{1} << 16 | kEightRows << 32
-         | kSwizzle128 << 62;
+// Where a matrix of rows of 128, 64 or 32 swizzled bytes lies: its address, the bytes between
+// groups of eight rows, and the kind of swizzle.
+__device__ uint64_t describe(const uint8_t* matrix, int row_bytes) {
+  const auto eight_rows = static_cast<uint64_t>(8 * row_bytes >> 4);
+  const uint64_t swizzle = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
+  return (shared_address(matrix) >> 4 & 0x3fff) | uint64_t{1} << 16 | eight_rows << 32
+         | swizzle << 62;
 }
 
 __device__ void begin_products() {
@@ -25,7 +33,8 @@ __device__ void end_products() {
 template <int kPending> __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
-// What was copied into shared memory is seen by wgmma.
+// What was copied into shared memory by threads is seen by wgmma. It waits for what this thread has
+// written, too.
 __device__ void publish_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -42,151 +51,501 @@ __device__ void publish_copies() {
   TENON_REGISTERS_32                                                                              \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54," \
   "%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define TENON_REGISTERS_128                                                                       \
-  TENON_REGISTERS_64                                                                              \
-  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86," \
-  "%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,"  \
-  "%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%"   \
-  "126,"                                                                                          \
-  "%127"
 
-// c (64, columns) += a (64, 32) b (columns, 32)^T; sums wrap.
-template <class Data> __device__ void multiply_add(int32_t (&c)[8][4], uint64_t a, uint64_t b) {
+// c (64, columns) = a (64, 32) b (columns, 32)^T, added to c where `adds`; sums wrap.
+template <class Data>
+__device__ void multiply_add(int32_t (&c)[8][4], uint64_t a, uint64_t b, int adds) {
+#define TENON_MULTIPLY(types)                                                     \
+  asm volatile(                                                                   \
+      "{.reg .pred adds; setp.ne.b32 adds, %34, 0;"                               \
+      "wgmma.mma_async.sync.aligned.m64n64k32.s32." types " {" TENON_REGISTERS_32 \
+      "}, %32, %33, adds;}"                                                       \
+      : TENON_SUMS_32(c, 0)                                                       \
+      : "l"(a), "l"(b), "r"(adds))
   if constexpr (std::is_signed_v<Data>)
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 {" TENON_REGISTERS_32
-                 "}, %32, %33, 1;"
-                 : TENON_SUMS_32(c, 0)
-                 : "l"(a), "l"(b));
+    TENON_MULTIPLY("s8.s8");
   else
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.u8.s8 {" TENON_REGISTERS_32
-                 "}, %32, %33, 1;"
-                 : TENON_SUMS_32(c, 0)
-                 : "l"(a), "l"(b));
+    TENON_MULTIPLY("u8.s8");
+#undef TENON_MULTIPLY
 }
-template <class Data> __device__ void multiply_add(int32_t (&c)[16][4], uint64_t a, uint64_t b) {
+template <class Data>
+__device__ void multiply_add(int32_t (&c)[16][4], uint64_t a, uint64_t b, int adds) {
+#define TENON_MULTIPLY(types)                                                      \
+  asm volatile(                                                                    \
+      "{.reg .pred adds; setp.ne.b32 adds, %66, 0;"                                \
+      "wgmma.mma_async.sync.aligned.m64n128k32.s32." types " {" TENON_REGISTERS_64 \
+      "}, %64, %65, adds;}"                                                        \
+      : TENON_SUMS_32(c, 0), TENON_SUMS_32(c, 8)                                   \
+      : "l"(a), "l"(b), "r"(adds))
   if constexpr (std::is_signed_v<Data>)
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 {" TENON_REGISTERS_64
-                 "}, %64, %65, 1;"
-                 : TENON_SUMS_32(c, 0), TENON_SUMS_32(c, 8)
-                 : "l"(a), "l"(b));
+    TENON_MULTIPLY("s8.s8");
   else
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.s32.u8.s8 {" TENON_REGISTERS_64
-                 "}, %64, %65, 1;"
-                 : TENON_SUMS_32(c, 0), TENON_SUMS_32(c, 8)
-                 : "l"(a), "l"(b));
-}
-template <class Data> __device__ void multiply_add(int32_t (&c)[32][4], uint64_t a, uint64_t b) {
-  if constexpr (std::is_signed_v<Data>)
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 {" TENON_REGISTERS_128
-                 "}, %128, %129, 1;"
-                 : TENON_SUMS_32(c, 0), TENON_SUMS_32(c, 8), TENON_SUMS_32(c, 16),
-                   TENON_SUMS_32(c, 24)
-                 : "l"(a), "l"(b));
-  else
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.s32.u8.s8 {" TENON_REGISTERS_128
-                 "}, %128, %129, 1;"
-                 : TENON_SUMS_32(c, 0), TENON_SUMS_32(c, 8), TENON_SUMS_32(c, 16),
-                   TENON_SUMS_32(c, 24)
-                 : "l"(a), "l"(b));
+    TENON_MULTIPLY("u8.s8");
+#undef TENON_MULTIPLY
 }
 
-// Of shared memory for tiles, and then for their sums.
-template <int kRows, int kColumns, int kStages> constexpr int work_bytes() {
-  constexpr int kTiles = kStages * (kRows + kColumns) * kDepth;
-  constexpr int kSums = 2 * kWarpgroup / 32 * sums_bytes(kRows / 128, kColumns / 8);
-  return kTiles > kSums ? kTiles : kSums;
+// Barriers of a stage in shared memory, as mbarrier has them.
+__device__ void initialize(uint64_t* barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(arrivals)
+               : "memory");
+}
+__device__ void arrive(uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+// When this thread's copies by copy_16 are done.
+__device__ void arrive_after_copies(uint64_t* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+__device__ void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+__device__ void wait(uint64_t* barrier, uint32_t parity) {
+  uint32_t is_done = 0;
+  do {
+    asm volatile(
+        "{.reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;"
+        "selp.u32 %0, 1, 0, done;}"
+        : "=r"(is_done)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+  } while (is_done == 0);
+}
+// The barrier waits for so many bytes, too.
+__device__ void expect(uint64_t* barrier, int bytes) {
+  asm volatile(
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+__device__ void copy_bulk(void* to, const void* from, int bytes, uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+// A box of a matrix.
+__device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "%3}], [%4];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(column), "r"(row), "r"(shared_address(barrier))
+      : "memory");
+}
+// An element of the windows of neighbouring positions, from that whose window begins at a line and
+// a column of an image.
+__device__ void copy_im2col(void* to, const CUtensorMap& map, int channel, int column, int line,
+                            int image, int window_column, int window_line, uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(shared_address(to)),
+      "l"(&map), "r"(channel), "r"(column), "r"(line), "r"(image), "r"(shared_address(barrier)),
+      "h"(static_cast<uint16_t>(window_column)), "h"(static_cast<uint16_t>(window_line))
+      : "memory");
+}
+// Of one warpgroup.
+__device__ void synchronize_warpgroup(int group) {
+  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kWarpgroup) : "memory");
 }
 
-// Two groups of warps, each of half the rows. A tile is loaded while two are multiplied: the one
-// that it replaces was multiplied before those.
-template <class Data, int kRows, int kColumns, int kStages, bool kAlongLines>
-__global__ void __launch_bounds__(2 * kWarpgroup, kColumns <= 64 ? 2 : 1)
-    multiply(IntegerGemm p, Dividers dividers, int64_t rows, unsigned column_tiles) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  constexpr int kThreads = 2 * kWarpgroup, kBlocks = kRows / 128;  // of 64 rows in a group
-  constexpr int kStageBytes = (kRows + kColumns) * kDepth;
-  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kStages>();
-  extern __shared__ __align__(1024) uint8_t shared[];
-  const int64_t first_row = int64_t{blockIdx.x / column_tiles} * kRows;
-  const int first_column = static_cast<int>(blockIdx.x % column_tiles) * kColumns;
-  const int row_bytes = p.row_bytes();
-  const int steps = row_bytes / kDepth;
-  DataLoader<kRows, kThreads, kDepth, kAlongLines> data(p, dividers, first_row, rows);
-  const auto load_step = [&](int step) {
-    if (step < steps) {
-      uint8_t* stage = shared + step % kStages * kStageBytes;
-      data.load(stage);
-      load_weights<kColumns, kThreads, kDepth>(p, first_column, step * kDepth, row_bytes,
-                                               stage + kRows * kDepth);
-    }
-    end_group();
+// What TMA needs to know, where it can load the data: a thread asks for a whole slice then. Else a
+// warpgroup copies chunks of it.
+struct Maps {
+  CUtensorMap data, addend;
+  int run =
+      0;  // bytes that are loaded at once for a position, of one element of the window; 0: none
+};
+
+// What a block keeps in shared memory. A stage holds a slice of a tile's operands, or a tile of the
+// addend, in which rows are swizzled as in a slice.
+template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> struct Shared {
+  struct Stage {
+    uint8_t data[kRows * kDepth];
+    uint8_t weights[kColumns * kDepth];
   };
+  Stage stages[kStages];
+  ChannelTable<kColumns> tables[kGroupsOfWarps];
+  uint64_t full[kStages], empty[kStages];
+  uint64_t turns[kGroupsOfWarps];  // to multiply
+};
 
-  const int group = static_cast<int>(threadIdx.x) / kWarpgroup;
-  WarpSums<kBlocks, kColumns / 8> sums = {};
-  const AddendTile<kRows, kColumns, kThreads> addend{shared + kWorkBytes};
-  if (addend.is_used(p)) addend.load(p, first_row, rows, first_column);
-  for (int step = 0; step < kStages - 2; ++step) load_step(step);
-  for (int step = 0; step < steps; ++step) {
-    wait_for_groups<kStages - 3>();
-    publish_copies();
-    __syncthreads();
-    const uint8_t* stage = shared + step % kStages * kStageBytes;
-    begin_products();
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      const uint64_t a = describe(stage + (group * kBlocks + block) * 64 * kDepth);
-      const uint64_t b = describe(stage + kRows * kDepth);
-#pragma unroll
-      for (int part = 0; part < kDepth / kStep; ++part)
-        multiply_add<Data>(sums[block], a + (part * kStep >> 4), b + (part * kStep >> 4));
+// Counts the stages that a block has used, in the order in which they are loaded.
+template <int kStages> class StageCounter {
+ public:
+  __device__ int stage() const { return static_cast<int>(at_ % kStages); }
+  __device__ uint32_t parity() const { return at_ / kStages % 2; }
+  __device__ void advance(int count = 1) { at_ += static_cast<uint32_t>(count); }
+
+ private:
+  uint32_t at_ = 0;
+};
+
+// Whether the addend's tiles come through stages; else lanes read it from where it is.
+__host__ __device__ bool has_addend_stage(const IntegerGemm& p) {
+  return p.epilogue.has_addend() && p.output_channels % kChunk == 0;
+}
+
+template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block {
+  using Memory = Shared<kRows, kColumns, kGroupsOfWarps, kStages>;
+  static constexpr int kBlocks = kRows / 64, kGroups = kColumns / kGroup;
+
+ public:
+  __device__ Block(const IntegerGemm& p, const Dividers& dividers, const Tiles& tiles,
+                   const Maps& maps, Memory& memory)
+      : p_(p),
+        maps_(maps),
+        dividers_(dividers),
+        tiles_(tiles),
+        shared_(memory),
+        run_(maps.run > 0 ? maps.run : kDepth),
+        steps_((p.depth() + kDepth - 1) / kDepth) {}
+
+  // All threads of the block.
+  __device__ void initialize_barriers() {
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < kStages; ++i) {
+        initialize(&shared_.full[i], maps_.run > 0 ? 1 : kWarpgroup);
+        initialize(&shared_.empty[i], kWarpgroup / 32);
+      }
+      for (uint64_t& turn : shared_.turns) initialize(&turn, 1);
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    end_products();
-    load_step(step + kStages - 2);
-    wait_for_products<1>();
+    __syncthreads();
   }
-  wait_for_products<0>();
-  wait_for_groups<0>();
 
-  __syncthreads();
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  store_sums(
-      p, sums, {first_row, rows, first_column}, 0,
-      [&](int block) { return (group * kBlocks + block) * 64 + warp % 4 * 16; }, addend,
-      shared + warp * sums_bytes(kBlocks, kColumns / 8));
+  // One thread.
+  __device__ void load_tiles_by_maps() {
+    for (unsigned tile = blockIdx.x; tile < tiles_.count(); tile += gridDim.x) {
+      const int64_t first_row = row_of(tile);
+      const int first_column = column_of(tile);
+      auto image = static_cast<uint32_t>(first_row);
+      const auto out_column = static_cast<int>(dividers_.columns.split(image));
+      const auto out_line = static_cast<int>(dividers_.lines.split(image));
+      const int column = out_column * p_.stride[1] - p_.pre[1];
+      const int line = out_line * p_.stride[0] - p_.pre[0];
+      int channel = 0, window_column = 0, window_line = 0;
+      for (int step = 0; step < steps_; ++step) {
+        auto& stage = next_free();
+        uint64_t* full = &shared_.full[counter_.stage()];
+        const int left = p_.depth() - step * kDepth;
+        const int runs = min(kDepth / maps_.run, (left + maps_.run - 1) / maps_.run);
+        load_weights(stage.weights, step, first_column, full);
+        expect(full, runs * kRows * maps_.run);
+        for (int run = 0; run < runs; ++run) {
+          copy_im2col(stage.data + run * kRows * maps_.run, maps_.data, channel, column, line,
+                      static_cast<int>(image), window_column * p_.dilation[1],
+                      window_line * p_.dilation[0], full);
+          channel += maps_.run;
+          if (channel < p_.channels) continue;
+          channel = 0;
+          if (++window_column < p_.kernel[1]) continue;
+          window_column = 0;
+          ++window_line;
+        }
+        arrive(full);
+        counter_.advance();
+      }
+      if (!has_addend_stage(p_)) continue;
+      auto& stage = next_free();
+      uint64_t* full = &shared_.full[counter_.stage()];
+      expect(full, kRows * kColumns);
+      copy_box(stage.data, maps_.addend, first_column, static_cast<int>(first_row), full);
+      arrive(full);
+      counter_.advance();
+    }
+  }
+
+  // The first warpgroup.
+  __device__ void load_tiles() {
+    for (unsigned tile = blockIdx.x; tile < tiles_.count(); tile += gridDim.x) {
+      const int64_t first_row = row_of(tile);
+      const int first_column = column_of(tile);
+      DataLoader<kRows, kWarpgroup, kDepth, false> data(p_, dividers_, first_row, tiles_.rows);
+      for (int step = 0; step < steps_; ++step) {
+        auto& stage = next_free();
+        uint64_t* full = &shared_.full[counter_.stage()];
+        if (threadIdx.x == 0) load_weights(stage.weights, step, first_column, full);
+        data.load(stage.data);
+        arrive_after_copies(full);
+        counter_.advance();
+      }
+      if (!has_addend_stage(p_)) continue;
+      load_addend(next_free().data, first_row, first_column);
+      arrive_after_copies(&shared_.full[counter_.stage()]);
+      counter_.advance();
+    }
+    wait_for_copies();
+  }
+
+  // Each of the others, which are counted from 0.
+  __device__ __forceinline__ void make_tiles(int group) {
+    const int of_tile = steps_ + (has_addend_stage(p_) ? 1 : 0);
+    auto& table = shared_.tables[group];
+    counter_.advance(group * of_tile);
+    int column_of_table = -1;
+    uint32_t turn = 0;
+    const unsigned step = gridDim.x * kGroupsOfWarps;
+    for (unsigned tile = blockIdx.x + static_cast<unsigned>(group) * gridDim.x;
+         tile < tiles_.count(); tile += step) {
+      const int first_column = column_of(tile);
+      const bool fills_table = first_column != column_of_table;
+      if (fills_table) {
+        synchronize_warpgroup(group);  // the last tile is stored
+        table.fill(p_, first_column, static_cast<int>(threadIdx.x) % kWarpgroup, kWarpgroup);
+        column_of_table = first_column;
+      }
+      WarpSums<kBlocks, kGroups> sums;
+      // A barrier tells a phase from the one before, not from earlier ones: a group waits for
+      // stages once those of the tile before are there.
+      wait(&shared_.turns[group], turn ^ (group == 0 ? 1 : 0));
+      turn ^= 1;
+      uint64_t* next_turn = &shared_.turns[(group + 1) % kGroupsOfWarps];
+      if (p_.data_is_signed)
+        multiply<int8_t>(sums, next_turn);
+      else
+        multiply<uint8_t>(sums, next_turn);
+      if (fills_table) synchronize_warpgroup(group);
+      const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
+      const bool has_stage = has_addend_stage(p_);
+      if (has_stage) wait(&shared_.full[counter_.stage()], counter_.parity());
+      store_sums(
+          p_, sums, tiles_.rows, first_column, 0,
+          [&](int block) { return row_of(tile) + block * 64 + warp * 16; }, table,
+          [&](const LaneUnit& unit, LaneBytes& bytes) {
+            if (has_stage)
+              take_addends(unit, bytes);
+            else if (p_.epilogue.has_addend())
+              load_addends(p_, unit, bytes);
+          });
+      if (has_stage) {
+        __syncwarp();
+        release(counter_.stage());
+        counter_.advance();
+      }
+      counter_.advance((kGroupsOfWarps - 1) * of_tile);
+    }
+  }
+
+ private:
+  __device__ int64_t row_of(unsigned tile) const { return int64_t{tile / tiles_.across} * kRows; }
+  __device__ int column_of(unsigned tile) const {
+    return static_cast<int>(tile % tiles_.across) * kColumns;
+  }
+
+  __device__ auto& next_free() {
+    wait(&shared_.empty[counter_.stage()], counter_.parity() ^ 1);
+    return shared_.stages[counter_.stage()];
+  }
+  __device__ void release(int stage) {
+    if (threadIdx.x % 32 == 0) arrive(&shared_.empty[stage]);
+  }
+
+  __device__ void load_weights(uint8_t* to, int step, int first_column, uint64_t* full) const {
+    const int padded = static_cast<int>(IntegerGemm::padded(p_.output_channels));
+    const auto* from =
+        static_cast<const uint8_t*>(p_.weights) + (int64_t{step} * padded + first_column) * kDepth;
+    const int bytes = min(kColumns, padded - first_column) * kDepth;
+    expect(full, bytes);
+    copy_bulk(to, from, bytes, full);
+  }
+
+  static constexpr int kAddendChunks = kColumns / kChunk;  // of a row
+  __device__ void load_addend(uint8_t* to, int64_t first_row, int first_column) const {
+    const auto* from = static_cast<const uint8_t*>(p_.epilogue.addend);
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < kRows * kAddendChunks; i += kWarpgroup) {
+      const int row = i / kAddendChunks, chunk = i % kAddendChunks;
+      const int column = first_column + chunk * kChunk;
+      if (first_row + row >= tiles_.rows || column >= p_.output_channels) continue;
+      copy_16(to + swizzled<kColumns>(row, chunk),
+              from + (first_row + row) * p_.output_channels + column, true);
+    }
+  }
+  __device__ void take_addends(const LaneUnit& unit, LaneBytes& bytes) const {
+    const uint8_t* tile = shared_.stages[counter_.stage()].data;
+    const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = unit.row_block * 64 + thread / 32 * 16 + r * 8 + thread % 32 / 4;
+      set_bytes(bytes[r], *reinterpret_cast<const uint4*>(
+                              tile + swizzled<kColumns>(row, unit.group * 4 + thread % 4)));
+    }
+  }
+
+  template <class Data>
+  __device__ __forceinline__ void multiply(WarpSums<kBlocks, kGroups>& sums, uint64_t* next_turn) {
+    for (int step = 0; step < steps_; ++step) {
+      const int stage = counter_.stage();
+      wait(&shared_.full[stage], counter_.parity());
+      if (maps_.run == 0) publish_copies();
+      const uint8_t* data = shared_.stages[stage].data;
+      begin_products();
+      const uint64_t b = describe(shared_.stages[stage].weights, kDepth);
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block)
+#pragma unroll
+        for (int part = 0; part < kDepth / kStep; ++part) {
+          const int at = part * kStep, run = at / run_ * run_;
+          const uint64_t a = describe(data + run * kRows + block * 64 * run_, run_);
+          multiply_add<Data>(sums.values[block], a + (at - run >> 4), b + (at >> 4),
+                             part > 0 || step > 0);
+        }
+      end_products();
+      if (step > 0) {
+        wait_for_products<1>();
+        release(last_);
+      }
+      last_ = stage;
+      counter_.advance();
+    }
+    if (threadIdx.x % kWarpgroup == 0) arrive(next_turn);
+    wait_for_products<0>();
+    release(last_);
+  }
+
+  const IntegerGemm& p_;
+  const Maps& maps_;
+  const Dividers& dividers_;
+  const Tiles& tiles_;
+  Memory& shared_;
+  int run_, steps_, last_ = 0;
+  StageCounter<kStages> counter_;
+};
+
+// Registers of a thread: a block has 65,536, and as many for each thread until they are shared out.
+template <int kGroupsOfWarps> struct Registers {
+  static constexpr int kAll =
+      65536 / kWarpgroup / (1 + kGroupsOfWarps) / 8 * 8 * (1 + kGroupsOfWarps);
+  static constexpr int kLoads = 72, kMakes = (kAll - kLoads) / kGroupsOfWarps / 8 * 8;
+};
+
+template <int kRows, int kColumns, int kGroupsOfWarps, int kStages>
+__global__ void __launch_bounds__((1 + kGroupsOfWarps) * kWarpgroup, 1)
+    multiply(const __grid_constant__ IntegerGemm p, const __grid_constant__ Dividers dividers,
+             const __grid_constant__ Tiles tiles, const __grid_constant__ Maps maps) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Own = Registers<kGroupsOfWarps>;
+  extern __shared__ __align__(1024) uint8_t shared[];
+  Block<kRows, kColumns, kGroupsOfWarps, kStages> block(
+      p, dividers, tiles, maps,
+      *reinterpret_cast<Shared<kRows, kColumns, kGroupsOfWarps, kStages>*>(shared));
+  block.initialize_barriers();
+  // The same in all lanes, as the compiler knows: wgmma must not stand where lanes may part.
+  const int group = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
+  if (group == 0) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Own::kLoads));
+    if (maps.run > 0) {
+      if (threadIdx.x == 0) block.load_tiles_by_maps();
+    } else {
+      block.load_tiles();
+    }
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Own::kMakes));
+    block.make_tiles(group - 1);
+  }
 #endif
 }
 
-template <class Data, int kRows, int kColumns, int kStages>
-void launch(const IntegerGemm& p, cudaStream_t stream) {
-  constexpr int kWorkBytes = work_bytes<kRows, kColumns, kStages>();
-  launch_tiles<kRows, kColumns, 2 * kWarpgroup, kWorkBytes>(
-      p,
-      p.channels % kChunk == 0 ? multiply<Data, kRows, kColumns, kStages, false>
-                               : multiply<Data, kRows, kColumns, kStages, true>,
-      stream);
+// A function of the driver; null if it has none.
+template <class Function> Function* driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  constexpr unsigned kVersion = 12000;
+  if (cudaGetDriverEntryPointByVersion(name, &found, kVersion, cudaEnableDefault, &result)
+      != cudaSuccess)
+    return nullptr;
+  return reinterpret_cast<Function*>(found);
 }
 
-template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {
-  switch (p.tile) {
-    case IntegerGemm::Tile::kWarpgroups256x128:
-      return launch<Data, 256, 128, 4>(p, stream);
-    case IntegerGemm::Tile::kWarpgroups128x256:
-      return launch<Data, 128, 256, 4>(p, stream);
-    case IntegerGemm::Tile::kWarpgroups128x128:
-      return launch<Data, 128, 128, 4>(p, stream);
-    default:
-      return launch<Data, 128, 64, 4>(p, stream);
+// The addend's tiles, swizzled as swizzled<kColumns>() has them.
+bool map_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int columns, CUtensorMap& map) {
+  static const auto encode =
+      driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
+  const cuuint64_t extents[] = {static_cast<cuuint64_t>(p.output_channels),
+                                static_cast<cuuint64_t>(tiles.rows)};
+  const cuuint64_t strides[] = {extents[0]};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(columns), static_cast<cuuint32_t>(rows)};
+  const cuuint32_t steps[] = {1, 1};
+  return encode != nullptr
+         && encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, const_cast<void*>(p.epilogue.addend),
+                   extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                   columns == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                == CUDA_SUCCESS;
+}
+
+// The windows of the data. TMA pads with zeros, and counts lines and columns of windows in 8 bits.
+bool map_data(const IntegerGemm& p, int rows, int run, CUtensorMap& map) {
+  static const auto encode =
+      driver_function<decltype(cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
+  constexpr int kMaxStride = 8;
+  int lower[2], upper[2];
+  for (int i = 0; i < 2; ++i) {
+    const int axis = 1 - i;
+    lower[i] = -p.pre[axis];
+    upper[i] = lower[i] + (p.out[axis] - 1) * p.stride[axis] - (p.in[axis] - 1);
+    const auto fits = [](int x) { return x >= -128 && x < 128; };
+    if (!fits(lower[i]) || !fits(upper[i]) || p.stride[axis] > kMaxStride
+        || (p.kernel[axis] - 1) * p.dilation[axis] > 255)
+      return false;
   }
+  const auto number = [](int64_t x) { return static_cast<cuuint64_t>(x); };
+  const cuuint64_t extents[] = {number(p.channels), number(p.in[1]), number(p.in[0]),
+                                number(p.images)};
+  const cuuint64_t strides[] = {extents[0], extents[0] * extents[1],
+                                extents[0] * extents[1] * extents[2]};
+  const cuuint32_t steps[] = {1, static_cast<cuuint32_t>(p.stride[1]),
+                              static_cast<cuuint32_t>(p.stride[0]), 1};
+  const CUtensorMapSwizzle swizzle = run == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : run == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                 : CU_TENSOR_MAP_SWIZZLE_32B;
+  return encode != nullptr
+         && encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void*>(p.data), extents,
+                   strides, lower, upper, static_cast<cuuint32_t>(run),
+                   static_cast<cuuint32_t>(rows), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                == CUDA_SUCCESS;
+}
+
+Maps make_maps(const IntegerGemm& p, const Tiles& tiles, int rows, int columns) {
+  Maps maps;
+  const bool is_pointwise = p.kernel[0] == 1 && p.kernel[1] == 1;
+  const bool is_padded_by_zeros = is_pointwise || p.pads_with_zeros;
+  if (!is_padded_by_zeros) return maps;
+  int run = kDepth;
+  while (!is_pointwise && run >= kStep && p.channels % run != 0) run /= 2;
+  if (run < kStep || !map_data(p, rows, run, maps.data)) return maps;
+  if (has_addend_stage(p) && !map_addend(p, tiles, rows, columns, maps.addend)) return maps;
+  maps.run = run;
+  return maps;
+}
+
+template <int kRows, int kColumns, int kGroupsOfWarps, int kStages>
+void launch(const IntegerGemm& p, cudaStream_t stream) {
+  constexpr int kBytes = sizeof(Shared<kRows, kColumns, kGroupsOfWarps, kStages>);
+  static_assert(kBytes <= 227 << 10);
+  const auto kernel = multiply<kRows, kColumns, kGroupsOfWarps, kStages>;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const Tiles tiles(p, kRows, kColumns);
+  const unsigned blocks = std::min(tiles.count(), static_cast<unsigned>(multiprocessors()));
+  kernel<<<blocks, (1 + kGroupsOfWarps) * kWarpgroup, kBytes, stream>>>(
+      p, Dividers(p), tiles, make_maps(p, tiles, kRows, kColumns));
 }
 
 }  // namespace
 
 void launch_integer_gemm_of_warpgroups(const IntegerGemm& p, cudaStream_t stream) {
-  if (p.data_is_signed)
-    launch<int8_t>(p, stream);
-  else
-    launch<uint8_t>(p, stream);
+  switch (p.tile) {
+    case IntegerGemm::Tile::kWarpgroup128x128:
+      return launch<128, 128, 2, 6>(p, stream);
+    case IntegerGemm::Tile::kWarpgroup128x64:
+      return launch<128, 64, 3, 8>(p, stream);
+    default:
+      return launch<64, 64, 3, 12>(p, stream);
+  }
 }
 
 }  // namespace tenon::cuda

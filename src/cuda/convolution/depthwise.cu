@@ -14,7 +14,6 @@ constexpr int kPack = DepthwiseParameters::kPack;
 template <class T> struct Floats {
   using Element = T;
   using Weight = T;
-  using Sum = float;
 
   void skip(int64_t) {}
   size_t result_bytes() const { return sizeof(T); }
@@ -24,27 +23,28 @@ template <class T> struct Floats {
   }
   __device__ void load_weights(const T* from, float (&to)[kPack]) const { load(from, to); }
 
-  struct Channels {
+  /// Of neighbouring elements of a line, of which `count` are there.
+  template <int kAtOnce>
+  __device__ void store(const DepthwiseParameters& p, const float (&sums)[kAtOnce][kPack],
+                        int64_t channel, int64_t at, int count) const {
     float bias[kPack] = {};
-  };
-  __device__ Channels channels(const DepthwiseParameters& p, int64_t channel) const {
-    Channels own;
-    if (p.bias != nullptr) load(static_cast<const T*>(p.bias) + channel, own.bias);
-    return own;
-  }
-  __device__ void store(const DepthwiseParameters& p, const Channels& own,
-                        const float (&sums)[kPack], int64_t at) const {
-    Pack<T, kPack> pack;
-    for (int k = 0; k < kPack; ++k)
-      pack.values[k] = from_float<T>(activated(p.epilogue, sums[k] + own.bias[k]));
-    *reinterpret_cast<Pack<T, kPack>*>(static_cast<T*>(p.result) + at) = pack;
+    if (p.bias != nullptr) load(static_cast<const T*>(p.bias) + channel, bias);
+#pragma unroll
+    for (int o = 0; o < kAtOnce; ++o) {
+      if (o >= count) return;
+      Pack<T, kPack> pack;
+      for (int k = 0; k < kPack; ++k)
+        pack.values[k] = from_float<T>(activated(p.epilogue, sums[o][k] + bias[k]));
+      *reinterpret_cast<Pack<T, kPack>*>(static_cast<T*>(p.result) + at + o * p.channels) = pack;
+    }
   }
 };
 
+// Sums of at most 25 products of bytes are exact in float, which is multiplied twice as fast as
+// int32.
 template <class T> struct Bytes {
   using Element = T;
   using Weight = int8_t;
-  using Sum = int32_t;
   const void* data_zero;
   IntegerEpilogue epilogue;
 
@@ -53,30 +53,57 @@ template <class T> struct Bytes {
       epilogue.addend = static_cast<const uint8_t*>(epilogue.addend) + elements;
   }
   size_t result_bytes() const { return static_cast<size_t>(bits_of(epilogue.to)) / 8; }
-  __device__ void load(const T* from, int32_t (&to)[kPack]) const {
-    const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(from);
-    const int32_t zero = *static_cast<const T*>(data_zero);
-    for (int i = 0; i < kPack; ++i) to[i] = pack.values[i] - zero;
+  __device__ void load(const T* from, float (&to)[kPack]) const {
+    constexpr bool kIsSigned = std::is_signed_v<T>;
+    numbers(from, kIsSigned, static_cast<float>(*static_cast<const T*>(data_zero)), to);
   }
-  __device__ void load_weights(const int8_t* from, int32_t (&to)[kPack]) const {
-    const auto pack = *reinterpret_cast<const Pack<int8_t, kPack>*>(from);
-    for (int i = 0; i < kPack; ++i) to[i] = pack.values[i];
+  __device__ void load_weights(const int8_t* from, float (&to)[kPack]) const {
+    numbers(from, true, 0, to);
   }
 
-  struct Channels {
-    int64_t first;
-    const int32_t* bias;
-  };
-  __device__ Channels channels(const DepthwiseParameters& p, int64_t channel) const {
-    return {channel, static_cast<const int32_t*>(p.bias)};
+  template <int kAtOnce>
+  __device__ void store(const DepthwiseParameters& p, const float (&sums)[kAtOnce][kPack],
+                        int64_t channel, int64_t at, int count) const {
+    const int32_t* bias = static_cast<const int32_t*>(p.bias) + channel;
+    const IntegerEpilogue& e = epilogue;
+    if (!e.makes_bytes()) {
+#pragma unroll
+      for (int o = 0; o < kAtOnce; ++o)
+        for (int k = 0; o < count && k < kPack; ++k)
+          store_result(e,
+                       static_cast<int32_t>(static_cast<uint32_t>(static_cast<int32_t>(sums[o][k]))
+                                            + static_cast<uint32_t>(bias[k])),
+                       channel + k, p.result, at + o * p.channels + k);
+      return;
+    }
+    with_byte_epilogue(e, [&](const auto& made) {
+      using Made = std::decay_t<decltype(made)>;
+      typename Made::Entry entries[kPack];
+      for (int k = 0; k < kPack; ++k)
+        entries[k] = made.entry(number_at(e.scale, channel + k, 1),
+                                number_at(e.shift, channel + k, 0), bias[k]);
+#pragma unroll
+      for (int o = 0; o < kAtOnce; ++o) {
+        if (o >= count) return;
+        uint32_t addends = 0;
+        if constexpr (Made::kReadsAddend)
+          addends = word_at(static_cast<const uint8_t*>(e.addend) + at + o * p.channels);
+        const ByteNumbers other(addends, e.addend_is_signed);
+        const auto byte = [&](unsigned k) { return made(sums[o][k], entries[k], other, k); };
+        *reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(p.result) + at + o * p.channels) =
+            packed_bytes(byte(0), byte(1), byte(2), byte(3));
+      }
+    });
   }
-  __device__ void store(const DepthwiseParameters& p, const Channels& own,
-                        const int32_t (&sums)[kPack], int64_t at) const {
-    for (int k = 0; k < kPack; ++k)
-      store_result(epilogue,
-                   static_cast<int32_t>(static_cast<uint32_t>(sums[k])
-                                        + static_cast<uint32_t>(own.bias[own.first + k])),
-                   own.first + k, p.result, at + k);
+
+ private:
+  static_assert(kPack == sizeof(uint32_t));
+  __device__ static uint32_t word_at(const void* from) {
+    return *static_cast<const uint32_t*>(from);
+  }
+  __device__ static void numbers(const void* from, bool is_signed, float zero, float (&to)[kPack]) {
+    const ByteNumbers bytes(word_at(from), is_signed);
+    for (unsigned i = 0; i < kPack; ++i) to[i] = bytes.less((is_signed ? 128.f : 0.f) + zero, i);
   }
 };
 
@@ -90,7 +117,6 @@ __global__ void depthwise(DepthwiseParameters p, Elements elements, Dividers div
                           uint32_t count) {
   using T = typename Elements::Element;
   using Weight = typename Elements::Weight;
-  using Sum = typename Elements::Sum;
   uint32_t rest = blockIdx.x * kThreads + threadIdx.x;
   if (rest >= count) return;
   const int64_t channel = int64_t{dividers.packs.split(rest)} * kPack;
@@ -99,13 +125,13 @@ __global__ void depthwise(DepthwiseParameters p, Elements elements, Dividers div
   const int64_t image = rest;
   constexpr int kReach = (kAtOnce - 1) * kStride + kKernel;
 
-  Sum sums[kAtOnce][kPack] = {};
+  float sums[kAtOnce][kPack] = {};
   const int left = first * kStride - p.pre[1];
 #pragma unroll
   for (int ky = 0; ky < kKernel; ++ky) {
     const int y = row * kStride - p.pre[0] + ky;
     if (y < 0 || y >= p.in[0]) continue;
-    Sum weights[kKernel][kPack];
+    float weights[kKernel][kPack];
     const Weight* from =
         static_cast<const Weight*>(p.weights) + ky * kKernel * p.channels + channel;
 #pragma unroll
@@ -116,7 +142,7 @@ __global__ void depthwise(DepthwiseParameters p, Elements elements, Dividers div
     for (int i = 0; i < kReach; ++i) {
       const int x = left + i;
       if (x < 0 || x >= p.in[1]) continue;
-      Sum values[kPack];
+      float values[kPack];
       elements.load(line + x * p.channels, values);
 #pragma unroll
       for (int o = 0; o < kAtOnce; ++o) {
@@ -127,11 +153,8 @@ __global__ void depthwise(DepthwiseParameters p, Elements elements, Dividers div
     }
   }
 
-  const auto own = elements.channels(p, channel);
   const int64_t to = ((image * p.out[0] + row) * p.out[1] + first) * p.channels + channel;
-#pragma unroll
-  for (int o = 0; o < kAtOnce; ++o)
-    if (first + o < p.out[1]) elements.store(p, own, sums[o], to + o * p.channels);
+  elements.store(p, sums, channel, to, p.out[1] - first);
 }
 
 // In parts of fewer than 2^31 threads.
