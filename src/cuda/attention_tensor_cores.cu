@@ -85,15 +85,26 @@ template <class T, int kSize> struct Warp {
       load_matrices(query[k], rows.at(first + m % 2 * 8 + r, k * 16 + m / 2 * 8));
   }
 
+  // The last tile may have fewer keys; in others no branch keeps products from following each other
+  // without waiting.
   __device__ void attend(const Rows<T, kSize>& key, const Rows<T, kSize>& value, int start,
                          int count, bool all_seen) {
+    if (count == kKeys)
+      attend_tile<true>(key, value, start, kKeys, all_seen);
+    else
+      attend_tile<false>(key, value, start, count, all_seen);
+  }
+
+  template <bool kIsWhole>
+  __device__ void attend_tile(const Rows<T, kSize>& key, const Rows<T, kSize>& value, int start,
+                              int count, bool all_seen) {
     float score[kKeys / 8][4];
     const int m = lane / 8, r = lane % 8;
 #pragma unroll
     for (int j = 0; j < kKeys / 16; ++j) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) score[2 * j][i] = score[2 * j + 1][i] = 0;
-      if (j * 16 >= count) continue;
+      if (!kIsWhole && j * 16 >= count) continue;
 #pragma unroll
       for (int k = 0; k < kSize / 16; ++k) {
         uint32_t b[4];
@@ -105,7 +116,7 @@ template <class T, int kSize> struct Warp {
     take_shares(score, start, count, all_seen);
 #pragma unroll
     for (int j = 0; j < kKeys / 16; ++j) {
-      if (j * 16 >= count) break;
+      if (!kIsWhole && j * 16 >= count) break;
       const uint32_t a[4] = {pack<T>(score[2 * j][0], score[2 * j][1]),
                              pack<T>(score[2 * j][2], score[2 * j][3]),
                              pack<T>(score[2 * j + 1][0], score[2 * j + 1][1]),
@@ -208,7 +219,8 @@ template <class T, int kSize> struct Warp {
 };
 
 template <class T, int kSize>
-__global__ void __launch_bounds__(kMaxWarps * 32) attend(AttentionParameters p) {
+__global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
+    attend(AttentionParameters p) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack these instructions, and it is not launched there
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Bounds bounds;

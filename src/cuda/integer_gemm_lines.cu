@@ -1,5 +1,5 @@
-// Convolutions of few channels, whose windows' lines are read from lines of the data in shared memory:
-// neighbouring windows share most of them.
+// Convolutions of few channels, whose windows' lines are read from lines of the data in shared
+// memory: neighbouring windows share most of them.
 #include <algorithm>
 
 #include "cuda/capability.h"
@@ -17,11 +17,11 @@ constexpr int kStep = 32;  // bytes of a window that an instruction multiplies
 // Lines of the data that a tile of positions reads: those of the windows of one line of the result
 // after the other, with the padding at both ends.
 struct Lines {
-  int count;      // of the result's lines
-  int margin;     // bytes before a line
-  int pitch;      // bytes from a line to the next
-  int chunks;     // of a line of the window
-  int in_window;  // all of them
+  int count;                    // of the result's lines
+  int margin;                   // bytes before a line
+  int pitch;                    // bytes from a line to the next
+  int chunks;                   // of a line of the window
+  int in_window;                // all of them
   Divider of_pitch, of_window;  // chunks from a line to the next, lines of a window
 
   explicit Lines(const IntegerGemm& p)
@@ -86,8 +86,8 @@ template <class Data> class Block {
       image = static_cast<uint32_t>(min(first_line + image, all_lines - 1));
       const auto out_line = static_cast<int>(dividers_.lines.split(image));
       const int line = out_line * p_.stride[0] - p_.pre[0] + in_window * p_.dilation[0];
-      const auto* from = static_cast<const uint8_t*>(p_.data)
-                         + (int64_t{image} * p_.in[0] + line) * line_bytes;
+      const auto* from =
+          static_cast<const uint8_t*>(p_.data) + (int64_t{image} * p_.in[0] + line) * line_bytes;
       uint8_t* to = data_ + i * kChunk;
       if (line < 0 || line >= p_.in[0] || at + kChunk <= 0 || at >= line_bytes)
         *reinterpret_cast<uint4*>(to) = padding;
@@ -138,9 +138,8 @@ template <class Data> class Block {
 #pragma unroll
       for (int j = 0; j < kColumns / 16; ++j) {
         uint32_t b[4];
-        load_matrices(b, slice
-                             + swizzled<kDepth>(j * 16 + matrix / 2 * 8 + in_matrix,
-                                                at + matrix % 2));
+        load_matrices(
+            b, slice + swizzled<kDepth>(j * 16 + matrix / 2 * 8 + in_matrix, at + matrix % 2));
 #pragma unroll
         for (int i = 0; i < kRowBlocks; ++i) {
           multiply_add_bytes<Data, int8_t>(sums.values[i][2 * j], a[i], b[0], b[1]);
@@ -207,8 +206,7 @@ bool launch_integer_gemm_of_lines(const IntegerGemm& p, cudaStream_t stream) {
   const int64_t down =
       std::min(tiles.down, std::max<int64_t>(int64_t{multiprocessors()} * at_once / across, 1));
   const dim3 grid(static_cast<unsigned>(down), tiles.across);
-  kernel<<<grid, kThreads, static_cast<size_t>(bytes), stream>>>(p, Dividers(p), lines,
-                                                                 tiles.rows);
+  kernel<<<grid, kThreads, static_cast<size_t>(bytes), stream>>>(p, Dividers(p), lines, tiles.rows);
   return true;
 }
 

@@ -169,6 +169,16 @@ inline int64 shifted_right(int64 a, int64 b) { return a >> (b < 0 || b > 63 ? 63
 inline int64 saturated(float x, float low, float high, int64 min, int64 max) {
   return x != x ? 0 : x <= low ? min : x >= high ? max : static_cast<int64>(x);
 }
+// x / by, where `reciprocal` is that of `by`: the product's rounding, made right by what it leaves.
+// (Markstein, Computation of Elementary Functions on the IBM RISC System/6000 Processor, 1990.)
+inline float divided(float x, float by, float reciprocal) {
+  const bool is_ordinary = fabsf(reciprocal) > 1e-37f && fabsf(reciprocal) < 1e37f;
+  if (!is_ordinary) return x / by;
+  const float product = x * reciprocal;
+  // Beyond it nothing is left to be rounded to a whole number, or nothing at all.
+  if (!(fabsf(product) < 8388608.f)) return product;
+  return fmaf(fmaf(-product, by, x), reciprocal, product);
+}
 // Within bounds, rounded to the nearest, ties to even; NaN becomes low.
 inline float rounded(float x, float low, float high) {
   x = x > low ? x : low;

@@ -34,8 +34,9 @@ std::string quantized(const Quantize& op, bool has_zero) {
     return literal(static_cast<float>(op.lowest == op.highest ? all : given));
   };
   const std::string low = bound(own.lowest, op.lowest), high = bound(own.highest, op.highest);
-  return has_zero ? fmt::format("int(rounded(x0 / s, {} - z, {} - z) + z)", low, high)
-                  : fmt::format("int(rounded(x0 / s, {}, {}))", low, high);
+  constexpr std::string_view kQuotient = "divided(x0, s, 1 / s)";
+  return has_zero ? fmt::format("int(rounded({}, {} - z, {} - z) + z)", kQuotient, low, high)
+                  : fmt::format("int(rounded({}, {}, {}))", kQuotient, low, high);
 }
 
 std::string dequantized(DataType from, bool has_zero) {
