@@ -5,6 +5,10 @@
 
 #if defined(__CUDACC__)
 
+#include <mma.h>
+
+#include <type_traits>
+
 #include "tenon/kernels/warp.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -21,10 +25,16 @@ template <class E, int rows> class DeformableTile {
   static constexpr int kColumns = 32 * kThreads / rows;  // results: each thread has 8 x 4
   static constexpr int kDepth = 16;                      // pairs of a channel and a tap at a time
   static constexpr int kTaps = 9;                        // whose readings are known at a time
+  /// Products of float16 are tensor cores', whose sums are float.
+  static constexpr bool kHasTensorCores = std::is_same_v<E, __half>;
+  using Factor = std::conditional_t<kHasTensorCores, __half, float>;
+  static constexpr int kTile = 16;  // of a tensor core's products
 
   struct Memory {
-    float kernel[2][kDepth][kRows + 4];
-    float columns[2][kDepth][kColumns];
+    // Rows of them lie in different banks.
+    alignas(32) Factor kernel[2][kDepth][kRows + (kHasTensorCores ? 8 : 4)];
+    alignas(32) Factor columns[2][kDepth][kColumns + (kHasTensorCores ? 8 : 0)];
+    float sums[kHasTensorCores ? kThreads / kWarp : 1][kTile * kTile];
     float4 weights[kTaps][kColumns];
     int4 offsets[kTaps][kColumns];  // -1 where nothing is read
   };
@@ -47,7 +57,7 @@ template <class E, int rows> class DeformableTile {
     kernel_ = call_.kernel + group * output_channels_ * channels * taps_;
     const int64_t share = call_.channels / rule_.offset_groups;
     for (image_ = blockIdx.z; image_ < call_.images; image_ += gridDim.z) {
-      for (float& sum : sums_) sum = 0;
+      clear();
       for (int64_t c = first_channel_; c < first_channel_ + channels;) {
         const int64_t end = min_of((c / share + 1) * share, first_channel_ + channels);
         for (first_tap_ = 0; first_tap_ < taps_; first_tap_ += kTaps) {
@@ -121,11 +131,13 @@ template <class E, int rows> class DeformableTile {
 #pragma unroll
       for (int c = 0; c < kFetchedColumns; ++c) {
         const int4 at = memory_.offsets[tap_of_[r]][c * kWarp + lane];
-        float* const to = read_[r][c];
-        to[0] = is_there && at.x >= 0 ? static_cast<float>(x[at.x]) : 0;
-        to[1] = is_there && at.y >= 0 ? static_cast<float>(x[at.y]) : 0;
-        to[2] = is_there && at.z >= 0 ? static_cast<float>(x[at.z]) : 0;
-        to[3] = is_there && at.w >= 0 ? static_cast<float>(x[at.w]) : 0;
+        // As they are read: a conversion here would wait for them.
+        E* const to = read_[r][c];
+        const E zero = static_cast<E>(0.f);
+        to[0] = is_there && at.x >= 0 ? x[at.x] : zero;
+        to[1] = is_there && at.y >= 0 ? x[at.y] : zero;
+        to[2] = is_there && at.z >= 0 ? x[at.z] : zero;
+        to[3] = is_there && at.w >= 0 ? x[at.w] : zero;
       }
     }
     const int pair = k + static_cast<int>(threadIdx.x) % kDepth;
@@ -134,9 +146,8 @@ template <class E, int rows> class DeformableTile {
 #pragma unroll
     for (int r = 0; r < kFetchedWeights; ++r) {
       const int64_t row = first_row_ + threadIdx.x / kDepth + r * (kThreads / kDepth);
-      weights_[r] = pair < depth && row < output_channels_
-                        ? static_cast<float>(from[row * channels_ * taps_])
-                        : 0;
+      weights_[r] = pair < depth && row < output_channels_ ? from[row * channels_ * taps_]
+                                                          : static_cast<E>(0.f);
     }
   }
 
@@ -148,18 +159,35 @@ template <class E, int rows> class DeformableTile {
 #pragma unroll
       for (int c = 0; c < kFetchedColumns; ++c) {
         const float4 w = memory_.weights[tap_of_[r]][c * kWarp + lane];
-        const float* const x = read_[r][c];
+        const E* const x = read_[r][c];
         memory_.columns[buffer][threadIdx.x / kWarp + r * (kThreads / kWarp)][c * kWarp + lane] =
-            w.x * x[0] + w.y * x[1] + w.z * x[2] + w.w * x[3];
+            static_cast<Factor>(w.x * static_cast<float>(x[0]) + w.y * static_cast<float>(x[1])
+                                + w.z * static_cast<float>(x[2]) + w.w * static_cast<float>(x[3]));
       }
 #pragma unroll
     for (int r = 0; r < kFetchedWeights; ++r)
       memory_.kernel[buffer][threadIdx.x % kDepth][threadIdx.x / kDepth + r * (kThreads / kDepth)] =
-          weights_[r];
+          static_cast<Factor>(weights_[r]);
+  }
+
+  __device__ void clear() {
+    if constexpr (kHasTensorCores) {
+      for (auto& row : products_)
+        for (auto& product : row) nvcuda::wmma::fill_fragment(product, 0.f);
+    } else {
+      for (float& sum : sums_) sum = 0;
+    }
+  }
+
+  __device__ void add_products(int buffer) {
+    if constexpr (kHasTensorCores)
+      add_tiles(buffer);
+    else
+      add_elements(buffer);
   }
 
   // Each thread has eight output channels of four results.
-  __device__ void add_products(int buffer) {
+  __device__ void add_elements(int buffer) {
     const int row = static_cast<int>(threadIdx.x) / kAcross * 8;
     const int column = static_cast<int>(threadIdx.x) % kAcross * 4;
 #pragma unroll
@@ -178,20 +206,70 @@ template <class E, int rows> class DeformableTile {
     }
   }
 
+  // Each warp has 32 output channels of 32 results.
+  static constexpr int kWarpTiles = 32 / kTile;
+  __device__ int warp_row() const {
+    return static_cast<int>(threadIdx.x) / kWarp % (kRows / 32) * 32;
+  }
+  __device__ int warp_column() const {
+    return static_cast<int>(threadIdx.x) / kWarp / (kRows / 32) * 32;
+  }
+  __device__ void add_tiles(int buffer) {
+    using namespace nvcuda::wmma;
+    static_assert(kDepth == kTile);
+    fragment<matrix_a, kTile, kTile, kTile, Factor, col_major> a[kWarpTiles];
+    fragment<matrix_b, kTile, kTile, kTile, Factor, row_major> b[kWarpTiles];
+    for (int i = 0; i < kWarpTiles; ++i) {
+      load_matrix_sync(a[i], &memory_.kernel[buffer][0][warp_row() + i * kTile], kRows + 8);
+      load_matrix_sync(b[i], &memory_.columns[buffer][0][warp_column() + i * kTile],
+                       kColumns + 8);
+    }
+    for (int i = 0; i < kWarpTiles; ++i)
+      for (int j = 0; j < kWarpTiles; ++j)
+        mma_sync(products_[i][j], a[i], b[j], products_[i][j]);
+  }
+
   __device__ void write(int64_t group) {
+    if constexpr (kHasTensorCores)
+      write_tiles(group);
+    else
+      write_elements(group);
+  }
+
+  __device__ void write_tiles(int64_t group) {
+    float* const sums = memory_.sums[threadIdx.x / kWarp];
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+    for (int i = 0; i < kWarpTiles; ++i)
+#pragma unroll
+      for (int j = 0; j < kWarpTiles; ++j) {
+        nvcuda::wmma::store_matrix_sync(sums, products_[i][j], kTile,
+                                        nvcuda::wmma::mem_row_major);
+        __syncwarp();
+        for (int k = lane; k < kTile * kTile; k += kWarp)
+          write_element(group, warp_row() + i * kTile + k / kTile,
+                        first_column_ + warp_column() + j * kTile + k % kTile, sums[k]);
+        __syncwarp();
+      }
+  }
+
+  __device__ void write_elements(int64_t group) {
     const int64_t column = first_column_ + threadIdx.x % kAcross * 4;
 #pragma unroll
-    for (int m = 0; m < 8; ++m) {
-      const int64_t row = first_row_ + threadIdx.x / kAcross * 8 + m;
-      if (row >= output_channels_) continue;
-      const int64_t output_channel = group * output_channels_ + row;
-      const float bias =
-          call_.bias == nullptr ? 0.f : static_cast<float>(call_.bias[output_channel]);
-      E* const to = call_.y + (image_ * call_.output_channels + output_channel) * plane_ + column;
+    for (int m = 0; m < 8; ++m)
 #pragma unroll
       for (int n = 0; n < 4; ++n)
-        if (column + n < plane_) to[n] = static_cast<E>(sums_[4 * m + n] + bias);
-    }
+        write_element(group, static_cast<int>(threadIdx.x) / kAcross * 8 + m, column + n,
+                      sums_[4 * m + n]);
+  }
+
+  // `row` is the tile's, `column` the plane's.
+  __device__ void write_element(int64_t group, int row, int64_t column, float sum) {
+    if (first_row_ + row >= output_channels_ || column >= plane_) return;
+    const int64_t output_channel = group * output_channels_ + first_row_ + row;
+    const float bias = call_.bias == nullptr ? 0.f : static_cast<float>(call_.bias[output_channel]);
+    call_.y[(image_ * call_.output_channels + output_channel) * plane_ + column] =
+        static_cast<E>(sum + bias);
   }
 
   const DeformableConvolutionRule& rule_;
@@ -201,8 +279,10 @@ template <class E, int rows> class DeformableTile {
   int64_t image_ = 0, plane_ = 0, channels_ = 0, first_channel_ = 0, output_channels_ = 0;
   int64_t first_row_ = 0, first_column_ = 0;
   int taps_ = 0, first_tap_ = 0, now_taps_ = 0;
-  float sums_[32];
-  float read_[kFetchedRows][kFetchedColumns][4], weights_[kFetchedWeights];
+  float sums_[kHasTensorCores ? 1 : 32];
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, kTile, kTile, kTile, float>
+      products_[kHasTensorCores ? kWarpTiles : 1][kHasTensorCores ? kWarpTiles : 1];
+  E read_[kFetchedRows][kFetchedColumns][4], weights_[kFetchedWeights];
   int tap_of_[kFetchedRows];
 };
 
