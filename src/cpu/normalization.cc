@@ -128,6 +128,7 @@ Offer offer_normalization(const KernelRequest& request) {
   if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
   const auto& op = static_cast<const Normalization&>(request.op);
   if (op.groups != 1 || op.gives_statistics) return "groups and statistics are not supported";
+  if (op.adds || op.copy.used) return "an addend and bytes are not supported";
   const Shape& data = request.inputs[0].shape;
   const int first = std::countr_zero(op.axes);
   if (op.axes == 0 || op.axes != (1u << data.rank()) - (1u << first))

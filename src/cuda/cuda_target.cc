@@ -132,9 +132,10 @@ class CudaTarget final : public Target {
       return has_fast_kernel(*convolution) && integer_epilogue(*convolution).has_value();
     if (const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op))
       return has_capability(8) && integer_epilogue(*product).has_value();
-    // Pooling of bytes has none.
-    const bool runs_alone =
-        op.kind() == LayerType::kATTENTION_OUTPUT || op.kind() == LayerType::kPOOLING;
+    // Pooling of bytes has none, and what normalisations take in is in the op.
+    const bool runs_alone = op.kind() == LayerType::kATTENTION_OUTPUT
+                            || op.kind() == LayerType::kPOOLING
+                            || op.kind() == LayerType::kNORMALIZATION;
     return runs_alone && epilogue.empty();
   }
 

@@ -102,6 +102,13 @@ Task task_of(const Normalization& op, std::span<const TensorSpec> inputs) {
   task.type = inputs[0].type;
   task.epsilon = op.epsilon;
   task.subtracts_mean = op.subtracts_mean;
+  if (op.copy.used) {
+    const IntegerRange range = op.copy.bounds.of(op.copy.to);
+    task.bytes.scale = op.copy.scale;
+    task.bytes.low = static_cast<float>(range.lowest - op.copy.zero);
+    task.bytes.high = static_cast<float>(range.highest - op.copy.zero);
+    task.bytes.zero = op.copy.zero;
+  }
   if (inputs.size() > 1) task.scale.type = inputs[1].type;
   if (inputs.size() > 2) task.bias.type = inputs[2].type;
   const std::vector<Axis> axes = axes_of(split(op, inputs));
@@ -125,7 +132,8 @@ Task task_of(const Normalization& op, std::span<const TensorSpec> inputs) {
 
 class NormalizationExecution final : public Execution {
  public:
-  explicit NormalizationExecution(const Task& task) : task_(task) {}
+  NormalizationExecution(const Normalization& op, const Task& task)
+      : adds_(op.adds), copies_(op.copy.used), task_(task) {}
 
   void run(const RunArguments& arguments) override {
     Task task = task_;
@@ -133,7 +141,10 @@ class NormalizationExecution final : public Execution {
     task.scale.data = arguments.input(1);
     task.bias.data = arguments.input(2);
     task.result = arguments.outputs[0];
-    if (arguments.outputs.size() > 1) {
+    if (adds_) task.addend = arguments.input(Normalization::kAddend);
+    if (copies_) {
+      task.bytes.data = static_cast<uint8_t*>(arguments.outputs[1]);
+    } else if (arguments.outputs.size() > 1) {
       task.mean = static_cast<float*>(arguments.outputs[1]);
       task.inverse_deviation = static_cast<float*>(arguments.outputs[2]);
     }
@@ -142,6 +153,7 @@ class NormalizationExecution final : public Execution {
   }
 
  private:
+  bool adds_, copies_;
   Task task_;
 };
 
@@ -150,7 +162,7 @@ class NormalizationKernel final : public Kernel {
   explicit NormalizationKernel(const Normalization& op) : op_(op) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec>) const override {
-    return std::make_unique<NormalizationExecution>(task_of(op_, inputs));
+    return std::make_unique<NormalizationExecution>(op_, task_of(op_, inputs));
   }
 
  private:

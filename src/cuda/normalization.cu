@@ -25,6 +25,23 @@ __device__ void keep_statistics(const Task& t, int64_t row, float mean, float in
   t.inverse_deviation[row] = inverse;
 }
 
+// The result as bytes.
+struct Quantized {
+  const Task::Bytes& b;
+  float reciprocal;
+
+  __device__ explicit Quantized(const Task::Bytes& bytes) : b(bytes), reciprocal(1 / bytes.scale) {}
+  __device__ uint8_t operator()(float x) const {
+    // The quotient's rounding is made right by what it leaves; NaN becomes the lowest.
+    const float product = x * reciprocal;
+    const bool may_round = fabsf(product) < 8388608 && fabsf(reciprocal) < 1e37f;
+    const float quotient =
+        may_round ? fmaf(fmaf(-product, b.scale, x), reciprocal, product) : x / b.scale;
+    return static_cast<uint8_t>(static_cast<int>(rintf(fminf(fmaxf(quotient, b.low), b.high)))
+                                + b.zero);
+  }
+};
+
 // kCount neighbours of a parameter, as one where they lie so.
 template <class T, int kCount>
 __device__ void elements(const Parameter& p, int64_t base, int64_t i, int64_t length,
@@ -64,6 +81,10 @@ template <class T, int kThreads, int kItems> __global__ void rows_in_registers(T
   const auto* from =
       reinterpret_cast<const Elements*>(static_cast<const T*>(t.data) + row * t.length);
   auto* to = reinterpret_cast<Elements*>(static_cast<T*>(t.result) + row * t.length);
+  const auto* addend =
+      t.addend == nullptr
+          ? nullptr
+          : reinterpret_cast<const Elements*>(static_cast<const T*>(t.addend) + row * t.length);
   const int packs = static_cast<int>(t.length / kPack);
   float x[kItems][kPack];
   float sum = 0;
@@ -71,11 +92,13 @@ template <class T, int kThreads, int kItems> __global__ void rows_in_registers(T
   for (int i = 0; i < kItems; ++i) {
     const int at = static_cast<int>(threadIdx.x) + i * kThreads;
     const bool is_inside = at < packs;
-    Elements e;
+    Elements e, other;
     if (is_inside) e = from[at];
+    if (is_inside && addend != nullptr) other = addend[at];
 #pragma unroll
     for (int k = 0; k < kPack; ++k) {
       x[i][k] = is_inside ? to_float(e.values[k]) : 0.f;
+      if (is_inside && addend != nullptr) x[i][k] += to_float(other.values[k]);
       sum += x[i][k];
     }
   }
@@ -106,6 +129,13 @@ template <class T, int kThreads, int kItems> __global__ void rows_in_registers(T
     for (int k = 0; k < kPack; ++k)
       e.values[k] = from_float<T>((x[i][k] - mean) * inverse * scale[k] + bias[k]);
     to[at] = e;
+    if (t.bytes.data == nullptr) continue;
+    const Quantized quantized(t.bytes);
+    Pack<uint8_t, kPack> bytes;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) bytes.values[k] = quantized(to_float(e.values[k]));
+    *reinterpret_cast<Pack<uint8_t, kPack>*>(t.bytes.data + row * t.length + int64_t{at} * kPack) =
+        bytes;
   }
 }
 
@@ -115,16 +145,21 @@ constexpr int kBlock = 512;
 template <class T, class At> __device__ void normalize(const Task& t, int64_t row, const At& at) {
   const T* data = static_cast<const T*>(t.data);
   T* result = static_cast<T*>(t.result);
+  const T* addend = static_cast<const T*>(t.addend);
+  const auto number = [&](int64_t offset) {
+    const float x = to_float(data[offset]);
+    return addend == nullptr ? x : x + to_float(addend[offset]);
+  };
   const auto length = static_cast<float>(t.length);
   float mean = 0;
   if (t.subtracts_mean) {
     float sum = 0;
-    for (int64_t i = threadIdx.x; i < t.length; i += kBlock) sum += to_float(data[at.data(i)]);
+    for (int64_t i = threadIdx.x; i < t.length; i += kBlock) sum += number(at.data(i));
     mean = block_sum<kBlock>(sum) / length;
   }
   float squares = 0;
   for (int64_t i = threadIdx.x; i < t.length; i += kBlock) {
-    const float d = to_float(data[at.data(i)]) - mean;
+    const float d = number(at.data(i)) - mean;
     squares += d * d;
   }
   const float inverse = rsqrtf(block_sum<kBlock>(squares) / length + t.epsilon);
@@ -133,7 +168,9 @@ template <class T, class At> __device__ void normalize(const Task& t, int64_t ro
     const int64_t offset = at.data(i);
     const float scale = element(t.scale, at.scale(i), 1.f);
     const float bias = element(t.bias, at.bias(i), 0.f);
-    result[offset] = from_float<T>((to_float(data[offset]) - mean) * inverse * scale + bias);
+    const T y = from_float<T>((number(offset) - mean) * inverse * scale + bias);
+    result[offset] = y;
+    if (t.bytes.data != nullptr) t.bytes.data[offset] = Quantized(t.bytes)(to_float(y));
   }
 }
 
@@ -185,7 +222,8 @@ template <class T, int kThreads, int kItems> void launch_rows(const Task& t, cud
 template <class T> bool launch_in_registers(const Task& t, cudaStream_t stream) {
   constexpr int kPack = 16 / sizeof(T);
   if (!t.in_rows || t.length % kPack != 0 || t.rows > INT32_MAX || !is_multiple(t.data, 16)
-      || !is_multiple(t.result, 16))
+      || !is_multiple(t.result, 16) || !is_multiple(t.addend, 16)
+      || !is_multiple(t.bytes.data, kPack))
     return false;
   const int64_t packs = t.length / kPack;
   if (packs <= 32)

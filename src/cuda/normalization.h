@@ -24,7 +24,15 @@ struct NormalizationTask {
   };
   DataType type = DataType::kFLOAT;
   const void* data = nullptr;
+  const void* addend = nullptr;  // as the data, and added to it; null: none
   void* result = nullptr;
+  /// The result again as bytes: rounded(x / scale) + zero, within [low, high]; null: not wanted.
+  struct Bytes {
+    uint8_t* data = nullptr;
+    float scale = 1, low = -128, high = 127;
+    int zero = 0;
+  };
+  Bytes bytes;
   float *mean = nullptr, *inverse_deviation = nullptr;  // one for each row; null: not wanted
   float epsilon = 0;
   bool subtracts_mean = true;

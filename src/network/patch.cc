@@ -38,8 +38,13 @@ Value& Patch::weight(Tensor tensor, std::string name, std::shared_ptr<const Fold
 
 void Patch::fuse(std::unique_ptr<Op> op, std::vector<Value*> inputs,
                  const std::vector<Node*>& merged) {
+  fuse(std::move(op), std::move(inputs), merged, merged.back()->outputs);
+}
+
+void Patch::fuse(std::unique_ptr<Op> op, std::vector<Value*> inputs,
+                 const std::vector<Node*>& merged, std::vector<Value*> outputs) {
   for (const Node* node : merged) removed_.insert(node);
-  nodes_.push_back({std::move(op), std::move(inputs), merged});
+  nodes_.push_back({std::move(op), std::move(inputs), merged, std::move(outputs)});
 }
 
 void Patch::replace(Value& from, Value& to) {
@@ -64,17 +69,17 @@ void Patch::apply(Network& network) && {
   std::unordered_map<const Node*, const Node*> places;
   for (NewNode& wanted : nodes_) {
     for (Value*& in : wanted.inputs) in = real(in);
-    const Node &first = *wanted.merged.front(), &last = *wanted.merged.back();
+    const Node &first = *wanted.merged.front(), &place = *wanted.outputs.front()->producer;
     Node& node = network.add_node(std::move(wanted.op), std::move(wanted.inputs),
                                   joined(wanted.merged, &Node::name, " + "));
     node.metadata = joined(wanted.merged, &Node::metadata, kMetadataSeparator);
     node.precision = first.precision;
-    node.output_types = last.output_types;
+    node.output_types = place.output_types;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      inherit(*node.outputs[i], *last.outputs[i]);
-      replacements[last.outputs[i]] = node.outputs[i];
+      inherit(*node.outputs[i], *wanted.outputs[i]);
+      replacements[wanted.outputs[i]] = node.outputs[i];
     }
-    places[&node] = &last;
+    places[&node] = &place;
     added.push_back(&node);
   }
   network.replace_uses(replacements);

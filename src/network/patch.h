@@ -23,6 +23,10 @@ class Patch {
   /// One new layer in the place of `merged`: its outputs replace those of the last, its name is
   /// "A + B" of all of theirs, and what was forced on the first holds for it.
   void fuse(std::unique_ptr<Op> op, std::vector<Value*> inputs, const std::vector<Node*>& merged);
+  /// The same; its outputs replace `outputs`, of any of the layers, of which the first's is the
+  /// place.
+  void fuse(std::unique_ptr<Op> op, std::vector<Value*> inputs, const std::vector<Node*>& merged,
+            std::vector<Value*> outputs);
   /// All users of `from`, also the list of network outputs, use `to`, which has the same type and
   /// shape. See can_replace().
   void replace(Value& from, Value& to);
@@ -39,6 +43,7 @@ class Patch {
     std::unique_ptr<Op> op;
     std::vector<Value*> inputs;
     std::vector<Node*> merged;
+    std::vector<Value*> outputs;  // which its own replace
   };
   std::deque<Value> weights_;  // apply() makes the network's own of them
   std::vector<NewNode> nodes_;

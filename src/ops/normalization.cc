@@ -11,6 +11,14 @@ namespace tenon {
 
 TENON_REGISTER_OP(Normalization);
 
+void QuantizedCopy::visit(FieldVisitor& v) {
+  v("copy", used);
+  v("copy_scale", scale);
+  v("copy_zero", zero);
+  v("copy_to", to);
+  bounds.visit(v);
+}
+
 void Normalization::visit(FieldVisitor& v) {
   v("axes", axes);
   v("groups", groups);
@@ -19,6 +27,8 @@ void Normalization::visit(FieldVisitor& v) {
   v("is_v2", is_v2);
   v("subtracts_mean", subtracts_mean);
   v("gives_statistics", gives_statistics);
+  v("adds", adds);
+  copy.visit(v);
 }
 
 namespace {
@@ -284,10 +294,30 @@ void check_parameter(const Normalization& op, const Inference& c, int i, const c
 
 }  // namespace
 
+namespace {
+
+void quantize(const QuantizedCopy& copy, const TensorView& from, const TensorView& to) {
+  const Floats numbers(from);
+  const auto zero = static_cast<float>(copy.zero);
+  const IntegerRange range = copy.bounds.of(copy.to);
+  const float low = static_cast<float>(range.lowest) - zero;
+  const float high = static_cast<float>(range.highest) - zero;
+  for (int64_t i = 0; i < from.shape.volume(); ++i)
+    to.as<uint8_t>()[i] = static_cast<uint8_t>(
+        static_cast<int>(rounded(numbers.data()[i] / copy.scale, low, high) + zero));
+}
+
+}  // namespace
+
 void Normalization::infer(Inference& c) const {
-  require_inputs(c, 1, 3);
+  require_inputs(c, 1, adds ? 4 : 3);
   require_float(c, 0, "the data");
   const Dims& dims = c.dims(0);
+  require(!gives_statistics || (!adds && !copy.used),
+          "statistics beside an addend or bytes are not supported");
+  require(
+      !adds || (c.has_input(kAddend) && c.type(kAddend) == c.type(0) && c.dims(kAddend) == dims),
+      "expected an addend of the data's type and shape {}", text_of(dims));
   require(axes >> c.rank(0) == 0, "the axes {:#x} name one that data of shape {} does not have",
           axes, text_of(dims));
   require(groups == 1 || !gives_statistics, "statistics of groups are not supported yet");
@@ -303,6 +333,13 @@ void Normalization::infer(Inference& c) const {
   check_parameter(*this, c, 1, "the scale");
   check_parameter(*this, c, 2, "the bias");
   c.set_output(0, c.type(0), dims);
+  if (copy.used) {
+    require(is_byte(copy.to) && copy.scale > 0 && std::isfinite(copy.scale),
+            "expected a copy of int8 or uint8 with a scale above 0, found {} and {}",
+            name_of(copy.to), copy.scale);
+    copy.bounds.check(copy.to);
+    c.set_output(1, copy.to, dims);
+  }
   if (!gives_statistics) return;
   Dims statistics = dims;
   for (size_t i = 0; i < dims.size(); ++i)
@@ -317,7 +354,14 @@ void Normalization::reference(const ReferenceCall& call) const {
   const auto view = [&](size_t i) {
     return i < call.inputs.size() ? call.inputs[i] : TensorView{};
   };
-  const Floats x(in), scale(view(1)), bias(view(2));
+  const Floats data(in), scale(view(1)), bias(view(2)), addend(adds ? view(kAddend) : TensorView{});
+  const float* x = data.data();
+  std::vector<float> sums;
+  if (adds) {
+    sums.assign(x, x + in.shape.volume());
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += addend.data()[i];
+    x = sums.data();
+  }
   NormalizationResult result;
   std::vector<float> rounded;  // what is stored in 16 bits is computed in 32
   if (out.type == DataType::kFLOAT) {
@@ -330,12 +374,13 @@ void Normalization::reference(const ReferenceCall& call) const {
     result.mean = call.outputs[1].as<float>();
     result.inverse_deviation = call.outputs[2].as<float>();
   }
-  normalize(rule_of(*this), x.data(), in.shape, {scale.data(), view(1).shape},
+  normalize(rule_of(*this), x, in.shape, {scale.data(), view(1).shape},
             {bias.data(), view(2).shape}, result);
   with_float(out.type, [&](auto zero) {
     using T = decltype(zero);
     for (size_t i = 0; i < rounded.size(); ++i) out.as<T>()[i] = store<T>(rounded[i]);
   });
+  if (copy.used) quantize(copy, out, call.outputs[1]);
 }
 
 double Normalization::operations(std::span<const Shape>, std::span<const Shape> outputs) const {

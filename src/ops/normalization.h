@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/op.h"
+#include "ops/support/rounding.h"
 
 namespace tenon {
 
@@ -32,11 +33,24 @@ void normalize(const NormalizationRule& rule, const float* x, const Shape& shape
                const NormalizationParameter& scale, const NormalizationParameter& bias,
                const NormalizationResult& result);
 
+/// What a normalisation gives besides its result: that again as bytes, as a Quantize has them.
+struct QuantizedCopy {
+  bool used = false;
+  float scale = 1;
+  int32_t zero = 0;
+  DataType to = DataType::kINT8;  // or uint8
+  ResultBounds bounds = {};
+
+  void visit(FieldVisitor& v);
+};
+
 /// Inputs: data; scale and bias (each optional, of the data's rank, broadcast to it; with groups
-/// one element per channel or per group along axis 1). Output: of the data's type and shape; with
-/// `gives_statistics` also mean and 1/sqrt(variance + epsilon), float32, extent 1 along the axes.
-/// Computes in float32 whatever `compute_precision` says. Semantics: TensorRT INormalizationLayer,
-/// ONNX LayerNormalization, InstanceNormalization, GroupNormalization, RMSNormalization.
+/// one element per channel or per group along axis 1); with `adds` a tensor of the data's type and
+/// shape that is added to it first. Output: of the data's type and shape; with `gives_statistics`
+/// also mean and 1/sqrt(variance + epsilon), float32, extent 1 along the axes, and else with `copy`
+/// bytes. Computes in float32 whatever `compute_precision` says. Semantics: TensorRT
+/// INormalizationLayer, ONNX LayerNormalization, InstanceNormalization, GroupNormalization,
+/// RMSNormalization.
 struct Normalization final : OpOf<Normalization, LayerType::kNORMALIZATION> {
   static constexpr std::string_view kName = "Normalization";
   static constexpr Traits kTraits{.runs = Runs::kKernel,
@@ -51,9 +65,12 @@ struct Normalization final : OpOf<Normalization, LayerType::kNORMALIZATION> {
   bool is_v2 = false;  // made by addNormalizationV2
   bool subtracts_mean = true;
   bool gives_statistics = false;
+  bool adds = false;
+  QuantizedCopy copy;
+  static constexpr size_t kAddend = 3;  // its input
 
   void visit(FieldVisitor& v) override;
-  int output_count() const override { return gives_statistics ? 3 : 1; }
+  int output_count() const override { return gives_statistics ? 3 : copy.used ? 2 : 1; }
   void infer(Inference& c) const override;
   double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;

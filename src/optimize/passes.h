@@ -56,5 +56,8 @@ std::optional<Patch> integer_casts(const Network& network, const Target& target)
 /// An element-wise layer of one tensor between a layer of integers and a Quantize becomes its
 /// epilogue, and the Quantize part of it.
 std::optional<Patch> integer_epilogues(const Network& network, const Target& target);
+/// A sum before a normalisation and a Quantize behind it become part of it, where the target takes
+/// them in.
+std::optional<Patch> normalization_neighbours(const Network& network, const Target& target);
 
 }  // namespace tenon

@@ -40,8 +40,9 @@ constexpr Pass kPasses[] = {
     {"separable_convolution", separable_convolution},  // with their epilogues
     {"attention_strides", attention_strides},          // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
-    {"integer_epilogues", integer_epilogues},  // of whole chains
-    {"integer_casts", integer_casts},          // where no byte follows
+    {"integer_epilogues", integer_epilogues},                // of whole chains
+    {"integer_casts", integer_casts},                        // where no byte follows
+    {"normalization_neighbours", normalization_neighbours},  // sums that are no epilogue
 };
 
 // A patch takes all it finds in one sweep, so few are needed; the rest is not worth the time.

@@ -147,7 +147,7 @@ template <class E, int rows> class DeformableTile {
     for (int r = 0; r < kFetchedWeights; ++r) {
       const int64_t row = first_row_ + threadIdx.x / kDepth + r * (kThreads / kDepth);
       weights_[r] = pair < depth && row < output_channels_ ? from[row * channels_ * taps_]
-                                                          : static_cast<E>(0.f);
+                                                           : static_cast<E>(0.f);
     }
   }
 
@@ -221,12 +221,10 @@ template <class E, int rows> class DeformableTile {
     fragment<matrix_b, kTile, kTile, kTile, Factor, row_major> b[kWarpTiles];
     for (int i = 0; i < kWarpTiles; ++i) {
       load_matrix_sync(a[i], &memory_.kernel[buffer][0][warp_row() + i * kTile], kRows + 8);
-      load_matrix_sync(b[i], &memory_.columns[buffer][0][warp_column() + i * kTile],
-                       kColumns + 8);
+      load_matrix_sync(b[i], &memory_.columns[buffer][0][warp_column() + i * kTile], kColumns + 8);
     }
     for (int i = 0; i < kWarpTiles; ++i)
-      for (int j = 0; j < kWarpTiles; ++j)
-        mma_sync(products_[i][j], a[i], b[j], products_[i][j]);
+      for (int j = 0; j < kWarpTiles; ++j) mma_sync(products_[i][j], a[i], b[j], products_[i][j]);
   }
 
   __device__ void write(int64_t group) {
@@ -243,8 +241,7 @@ template <class E, int rows> class DeformableTile {
     for (int i = 0; i < kWarpTiles; ++i)
 #pragma unroll
       for (int j = 0; j < kWarpTiles; ++j) {
-        nvcuda::wmma::store_matrix_sync(sums, products_[i][j], kTile,
-                                        nvcuda::wmma::mem_row_major);
+        nvcuda::wmma::store_matrix_sync(sums, products_[i][j], kTile, nvcuda::wmma::mem_row_major);
         __syncwarp();
         for (int k = lane; k < kTile * kTile; k += kWarp)
           write_element(group, warp_row() + i * kTile + k / kTile,

@@ -1,5 +1,8 @@
 #include "ops/normalization.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "backend/testing.h"
 #include "common/suites/float_types_testing.h"
 
@@ -83,6 +86,48 @@ TEST(NormalizationTest, AMeanFarFromZero) {
     op.axes = 2;
     expect_as_reference(op, in_type(type, {far}), type == DataType::kFLOAT ? 2e-5 : 2e-3);
   }
+}
+
+std::vector<TestInput> with_addend(const NormalizationCase& c) {
+  std::vector<TestInput> inputs = inputs_of(c);
+  inputs.push_back(data(c.data, 4));
+  return inputs;
+}
+
+TEST(NormalizationTest, TakesAnAddend) {
+  for (const DataType type : kFloatTypes)
+    for (const NormalizationCase& c : kNormalizationCases) {
+      SCOPED_TRACE(fmt::format("{} {} over {:#x}", name_of(type), c.data, c.axes));
+      Normalization op = op_of(c);
+      op.adds = true;
+      expect_as_reference(op, in_type(type, with_addend(c)), tolerance_of(type));
+    }
+}
+
+// As a Quantize behind it has them, of the numbers that it gives.
+TEST(NormalizationTest, GivesItsResultAsBytesToo) {
+  for (const DataType type : kFloatTypes)
+    for (const NormalizationCase& c : kNormalizationCases)
+      for (const QuantizedCopy& copy :
+           {QuantizedCopy{true, 0.02f, 0, DataType::kINT8, {}},
+            QuantizedCopy{true, 0.013f, 131, DataType::kUINT8, {}},
+            QuantizedCopy{true, 0.02f, -3, DataType::kINT8, {-3, 90}}}) {
+        SCOPED_TRACE(fmt::format("{} {} over {:#x} {}", name_of(type), c.data, c.axes, copy.zero));
+        Normalization op = op_of(c);
+        op.copy = copy;
+        LayerTest test(op, in_type(type, inputs_of(c)));
+        for_each_candidate(test, [&] {
+          const std::vector<Tensor> found = test.run_all();
+          ASSERT_EQ(found.size(), 2u);
+          const IntegerRange range = copy.bounds.of(copy.to);
+          std::vector<double> expected = found[0].numbers();
+          for (double& x : expected)
+            x = std::clamp(std::nearbyint(static_cast<float>(x) / copy.scale) + copy.zero,
+                           static_cast<float>(range.lowest), static_cast<float>(range.highest));
+          EXPECT_EQ(found[1].type(), copy.to);
+          EXPECT_EQ(found[1].numbers(), expected);
+        });
+      }
 }
 
 TEST(NormalizationTest, LastAxes) {
