@@ -361,7 +361,8 @@ def errors_page(tenon):
             area = row["code"][2]
             text += f"\n## {AREAS[int(area)]}\n"
         text += f"\n### {row['code']}\n\n{row['what'][0].upper()}{row['what'][1:]}. {row['why']}\n\n**What to do.** {row['remedy']}\n"
-    return text
+    text = "".join(part if i % 2 else re.sub(r"(--\w+(?:=[\w.:]*\w)?|\w+=\w+)", r"`\1`", part) for i, part in enumerate(re.split("(`[^`]*`)", text)))
+    return re.sub(r"docs/(\w+\.md)", r"[docs/\1](\1)", text)
 
 
 def main():

@@ -116,6 +116,8 @@ def executed(notebook, output, package):
     result = subprocess.run(command, cwd=(ROOT / notebook).parent, env=environment, capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"docs/site.py: {notebook}: {result.stderr[-3000:]}")
+    page = output.read_text()
+    output.write_text(re.sub("<body[^>]*>", lambda body: f'{body[0]}<p><a href="index.html">Back to the site</a></p>', page, count=1))
 
 
 def stage(folder, package):
@@ -135,6 +137,7 @@ def stage(folder, package):
     at = [heading for heading, _ in headings].index("Plugins")
     headings.insert(at, ("Benchmarks", sorted(measured, key=lambda page: page.stem != "index")))
     copied.update(pathlib.Path(path) for path in raw)
+    shutil.copy(ROOT / "docs/site.css", folder / "docs/site.css")
     for path in sorted(copied):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)
@@ -150,7 +153,7 @@ def configuration(headings, staged, output):
              "    - {media: '(prefers-color-scheme: light)', scheme: default, toggle: {icon: material/weather-night, name: dark}}",
              "    - {media: '(prefers-color-scheme: dark)', scheme: slate, toggle: {icon: material/weather-sunny, name: light}}",
              "  features: [navigation.tabs, navigation.top, navigation.indexes, content.code.copy, search.suggest, toc.follow]",
-             "plugins: [search]", "markdown_extensions:", "  - tables", "  - attr_list", "  - toc: {permalink: true, slugify: !!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}}",
+             "extra_css: [docs/site.css]", "plugins: [search]", "markdown_extensions:", "  - tables", "  - attr_list", "  - toc: {permalink: true, slugify: !!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}}",
              "  - pymdownx.highlight", "  - pymdownx.superfences", "validation:", "  omitted_files: warn",
              "  links: {not_found: warn, anchors: warn, absolute_links: warn, unrecognized_links: warn}", "nav:"]
     for heading, pages in headings:
