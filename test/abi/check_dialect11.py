@@ -56,6 +56,8 @@ REMOVED_TYPES = ["IAlgorithm", "IAlgorithmContext", "IAlgorithmIOInfo", "IAlgori
                  "IInt8Calibrator", "IInt8EntropyCalibrator", "IInt8EntropyCalibrator2", "IInt8LegacyCalibrator",
                  "IInt8MinMaxCalibrator", "plugin::DetectionOutputParameters", "plugin::NMSParameters",
                  "plugin::CodeTypeSSD", "Dims32", "IFullyConnectedLayer"]
+# Types of which not even a pointer can be declared.
+REMOVED_NAMES = [name for name in REMOVED_TYPES if name.startswith("IAlgorithm")]
 # What 11 has and 10.16 has not, or has in another way.
 KEPT = {
     "IAttention": ["o.setCausalKind(CausalMaskKind::kUPPER_LEFT)", "o.getCausalKind()", "o.setQueryForm({})",
@@ -104,6 +106,8 @@ def program():
                 add(f"{of}: {use}", f"({of}& o) {{ return {use}; }}", is_in_11)
     for name in REMOVED_TYPES:
         add(name, f"() {{ return sizeof({name}); }}", False)
+    for name in REMOVED_NAMES:
+        add(f"{name}*", f"({name}* o) {{ return o; }}", False)
     return "\n".join(lines) + "\n", expected
 
 

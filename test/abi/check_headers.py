@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from check_dialect11 import REMOVED_TYPES
+from check_dialect11 import REMOVED_NAMES, REMOVED_TYPES
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEADERS = ("NvInfer.h", "NvInferPlugin.h", "NvOnnxConfig.h", "NvOnnxParser.h",
@@ -150,7 +150,8 @@ def main():
         return
     tables, tails = read_tables(HERE / "vtables.txt")
     if options.removed_in_11:
-        tables = {name: slots for name, slots in tables.items() if name.split("::")[-1] not in REMOVED_TYPES}
+        removed = {*REMOVED_TYPES, *(f"V{name[1:]}" for name in REMOVED_NAMES)}  # VAlgorithm is what IAlgorithm has inside
+        tables = {name: slots for name, slots in tables.items() if name.split("::")[-1] not in removed}
     with tempfile.TemporaryDirectory() as folder:
         include = swapped_copy(options.include, folder) if options.self_test else options.include
         found = dump_tables(compiler, flags(include), tables)

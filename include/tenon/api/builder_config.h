@@ -237,12 +237,12 @@ class IBuilderConfig : public INoCopy {
   }
 
   /// Sets who chooses kernels, not owned; null for the builder.
-  TENON_REMOVED_IN_11 void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept {
+  TENON_REMOVED_IN_11 void setAlgorithmSelector(v_1_0::IAlgorithmSelector* selector) noexcept {
     mImpl->setAlgorithmSelector(selector);
   }
 
   /// Who chooses kernels; null if the builder.
-  TENON_REMOVED_IN_11 IAlgorithmSelector* getAlgorithmSelector() const noexcept {
+  TENON_REMOVED_IN_11 v_1_0::IAlgorithmSelector* getAlgorithmSelector() const noexcept {
     return mImpl->getAlgorithmSelector();
   }
 

@@ -8,10 +8,10 @@
 namespace nvinfer1 {
 
 class IActivationLayer;
-class IAlgorithm;
-class IAlgorithmContext;
-class IAlgorithmIOInfo;
-class IAlgorithmVariant;
+class TENON_REMOVED_IN_11 IAlgorithm;
+class TENON_REMOVED_IN_11 IAlgorithmContext;
+class TENON_REMOVED_IN_11 IAlgorithmIOInfo;
+class TENON_REMOVED_IN_11 IAlgorithmVariant;
 class IAssertionLayer;
 class IAttention;
 class IAttentionBoundaryLayer;
@@ -241,8 +241,8 @@ using IInt8EntropyCalibrator = v_1_0::IInt8EntropyCalibrator;
 using IInt8EntropyCalibrator2 = v_1_0::IInt8EntropyCalibrator2;
 using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
 using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
-#endif
 using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
+#endif
 using TimingCacheKey = v_1_0::TimingCacheKey;
 using TimingCacheValue = v_1_0::TimingCacheValue;
 using IProgressMonitor = v_1_0::IProgressMonitor;

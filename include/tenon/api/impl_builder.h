@@ -7,6 +7,8 @@
 namespace nvinfer1 {
 namespace apiv {
 
+#if TENON_TRT_OLDER_NAMES
+
 class VAlgorithmIOInfo : public VRoot {
  public:
   virtual DataType getDataType() const noexcept = 0;
@@ -36,6 +38,8 @@ class VAlgorithm : public VRoot {
   virtual size_t getWorkspaceSize() const noexcept = 0;
   virtual const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept = 0;
 };
+
+#endif  // TENON_TRT_OLDER_NAMES
 
 class VTimingCache : public VRoot {
  public:
@@ -76,8 +80,8 @@ class VBuilderConfig : public VRoot {
   virtual int32_t getNbOptimizationProfiles() const noexcept = 0;
   virtual void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
   virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
-  virtual void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept = 0;
-  virtual IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
+  virtual void setAlgorithmSelector(v_1_0::IAlgorithmSelector* selector) noexcept = 0;
+  virtual v_1_0::IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
   virtual bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept = 0;
   virtual const IOptimizationProfile* getCalibrationProfile() noexcept = 0;
   virtual void setQuantizationFlags(QuantizationFlags flags) noexcept = 0;
