@@ -167,8 +167,12 @@ function drawGraph(canvas, items, name_of, chosen) {
     held = null;
     if (box) chosen(box.item);
   };
-  new ResizeObserver(look).observe(canvas);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", look);
+  // The canvas has one graph: what another one listened to ends.
+  canvas.release?.();
+  const resizes = new ResizeObserver(look), ending = new AbortController();
+  resizes.observe(canvas);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", look, {signal: ending.signal});
+  canvas.release = () => { resizes.disconnect(); ending.abort(); };
   return {
     count: boxes.size, lines: edges.length, view,
     // The colour and the second line of each box.

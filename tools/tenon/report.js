@@ -109,7 +109,7 @@ const columns = [
                 : {title: "output", about: "bytes that it writes", width: "4.3rem", value: l => l.output, text: l => bytesText(l.output), descends: true},
   {title: "type", about: "what it computes in", width: "3.7rem", value: l => l.precision},
   {title: "kind", width: "6rem", value: l => l.kind},
-  {title: "layer", value: l => l.name, text: l => l.name.length > 28 ? "…" + l.name.slice(-27) : l.name, title_of: l => l.name},
+  {title: "layer", value: l => l.name, text: l => l.name.length > 24 ? "…" + l.name.slice(-23) : l.name, title_of: l => l.name},
 ];
 const table = makeTable(element("rows"), layers, columns, layer => choose(layer));
 
@@ -118,7 +118,8 @@ function about(layer) {
     `${timeText(layer.ms)}, ${percent(layer.share)} of all` + (Number.isNaN(least) ? "" : `; the peaks allow ${timeText(least)}`)];
   lines.push(`${flopText(layer.operations)}, ${bytesText(layer.bytes)}` + (layer.ms > 0
       ? `: ${flopText(1000 * layer.operations / layer.ms)}/s, ${scaled(1000 * layer.bytes / layer.ms, ["B", "kB", "MB", "GB", "TB"], 1000)}/s` : ""));
-  const line = (name, e) => e && lines.push(`error ${name}: ${errorText(ofRange(e))} of the range, rms ${e.rms}, cosine ${e.cosine}`);
+  const digits = (value, count) => typeof value === "number" ? String(Number(value.toPrecision(count))) : value;  // a text where it is not finite
+  const line = (name, e) => e && lines.push(`error ${name}: ${errorText(ofRange(e))} of the range, rms ${digits(e.rms, 3)}, cosine ${digits(e.cosine, 8)}`);
   if (layer.errors) { line("it adds", layer.errors.own); line("in all", layer.errors.total); if (layer.errors.cause) lines.push(layer.errors.cause); }
   for (const t of layer.readsTensors) lines.push(`reads ${tensorText(tensors[t])}${tensors[t].place === "constant" ? ", constant" : ""}`);
   for (const t of layer.outputs) lines.push(`gives ${tensorText(tensors[t])}`);
