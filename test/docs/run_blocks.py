@@ -2,7 +2,7 @@
 
     test/docs/run_blocks.py --tenon build/release/tools/tenon/tenon --package build/release/python [PAGE…]
 
-In the folder are model.onnx, a small ResNet with inputs (batch, 3, height, width), and samples/, with arrays for it. A block of Python that wants a
+In the folder are model.onnx, a small ResNet with inputs (batch, 3, height, width), samples/, with arrays for it, srcnn.onnx, and a photo. A block of Python that wants a
 package that is not here is skipped, and said to be.
 """
 import argparse
@@ -22,6 +22,8 @@ BLOCK = re.compile(r"<!-- run -->\n```(sh|python)\n(.*?)\n```", re.S)
 
 def prepare(folder, tenon):
     shutil.copy(ROOT / "test/golden/mini_resnet/model.onnx", folder)
+    for name in "srcnn.onnx", "photos/coffee.jpg":
+        shutil.copy(ROOT / "examples/super_resolution" / name, folder)
     (folder / "samples").mkdir()
     random = np.random.default_rng(5)
     for i in range(3):
