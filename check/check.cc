@@ -93,7 +93,8 @@ std::vector<Identity> list_creators(const Options& options) {
       list.push_back({message["creator"][0], message["creator"][1], message["creator"][2]});
   });
   if (!reply.is_done)
-    fail("{}: the process that loads it ends: {}", options.library, reply.end.found);
+    fail(ErrorClass::kPluginLibrary, "{}: the process that loads it ends: {}", options.library,
+         reply.end.found);
   return list;
 }
 
@@ -133,10 +134,11 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
 // The options with files as they are found; throws for those that do not go together.
 Options resolved(Options options) {
   if (!options.mode.empty() && wants_gpu(options))
-    fail("--mode={}: kernels run on the CPU then; leave --device={} out", options.mode,
-         options.device);
+    fail(ErrorClass::kOptions, "--mode={}: kernels run on the CPU then; leave --device={} out",
+         options.mode, options.device);
   if (!options.mode.empty() && options.library.empty())
-    fail("--mode={}: say which library, one that tenon-nvcc compiled", options.mode);
+    fail(ErrorClass::kOptions, "--mode={}: say which library, one that tenon-nvcc compiled",
+         options.mode);
   if (wants_gpu(options)) options.cudart = find_cuda_runtime(options.cudart);
   return options;
 }
@@ -156,7 +158,7 @@ std::vector<PluginReport> check_plugins(const Options& given,
     if (std::ranges::find(creators, name, &Identity::name) == creators.end()) {
       std::vector<std::string> names;
       for (const Identity& id : creators) names.push_back(id.name);
-      fail("--plugin: {} is not in {}; there are: {}", name,
+      fail(ErrorClass::kNotInModel, "--plugin: {} is not in {}; there are: {}", name,
            options.library.empty() ? "what comes along" : options.library, fmt::join(names, ", "));
     }
   std::vector<PluginReport> reports;

@@ -2,18 +2,21 @@
 // process of its own, so that a crash or a hang is a finding.
 #pragma once
 
+#include <tenon/error_codes.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tenon::check {
 
 /// Nothing can be checked; the text says why, and names options as `tenon plugins check` does.
-class Failure : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+class Failure : public CodedError {
+ public:
+  explicit Failure(const std::string& text) : CodedError(ErrorClass::kCommand, text) {}
+  using CodedError::CodedError;
 };
 
 /// What to check, and how. Texts are as on the command line.

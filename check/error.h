@@ -11,5 +11,9 @@ namespace tenon::check {
 template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
   throw Failure(fmt::format(text, std::forward<Args>(args)...));
 }
+template <class... Args>
+[[noreturn]] void fail(ErrorClass error_class, fmt::format_string<Args...> text, Args&&... args) {
+  throw Failure(error_class, fmt::format(text, std::forward<Args>(args)...));
+}
 
 }  // namespace tenon::check

@@ -36,15 +36,17 @@ Creators creators_of(const std::string& path) {
   // A library's plugins may have their names.
   for (auto* creator : known) getPluginRegistry()->deregisterCreator(*creator);
   void* library = getPluginRegistry()->loadLibrary(path.c_str());
-  if (library == nullptr) fail("{}: cannot load the plugin library", path);  // it has said why
+  if (library == nullptr)
+    fail(ErrorClass::kPluginLibrary, "{}: cannot load the plugin library",
+         path);  // it has said why
   Creators fresh = registered();
   add_exported<nvinfer1::IPluginCreatorInterface>(library, "getCreators", fresh);
   add_exported<nvinfer1::IPluginCreator>(library, "getPluginCreators", fresh);
   if (!fresh.empty()) return fresh;
-  fail(
-      "{}: it has no plugins: it registers none when it is loaded, and getCreators(), "
-      "getPluginCreators() and initLibNvInferPlugins() give none",
-      path);
+  fail(ErrorClass::kPluginLibrary,
+       "{}: it has no plugins: it registers none when it is loaded, and getCreators(), "
+       "getPluginCreators() and initLibNvInferPlugins() give none",
+       path);
 }
 
 }  // namespace tenon::check

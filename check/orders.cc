@@ -27,10 +27,10 @@ bool set_order(const char* order) {
 
 void use_orders(int seeds, const std::string& library) {
   if (!set_order("forward"))
-    fail(
-        "--mode=order: {} has no kernels that run on the CPU: build it with the nvcc of Tenon's "
-        "folder hostcuda, as `hostcuda/bin/nvcc -g -shared -Xcompiler -fPIC ... -o {}`",
-        library, library);
+    fail(ErrorClass::kOptions,
+         "--mode=order: {} has no kernels that run on the CPU: build it with the nvcc of Tenon's "
+         "folder hostcuda, as `hostcuda/bin/nvcc -g -shared -Xcompiler -fPIC ... -o {}`",
+         library, library);
   all = {"reverse"};
   for (int seed = 1; seed <= seeds; ++seed) all.push_back(fmt::format("random:{}", seed));
 }

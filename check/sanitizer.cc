@@ -82,15 +82,17 @@ const Sanitizer* sanitizer_of(const std::string& mode) {
 
 std::string runtime_of(const Sanitizer& sanitizer, const std::string& library) {
   if (!std::filesystem::exists(library))
-    fail("--mode={}: {}: no such file", sanitizer.mode, library);
+    fail(ErrorClass::kFile, "--mode={}: {}: no such file", sanitizer.mode, library);
   const SharedLibrary file = read_shared_library(library);
   const std::string runtime = runtime_among(file.needed, sanitizer);
   if (!runtime.empty()) return runtime;
   const std::string how = fmt::format("nvcc -g {} ... -shared -o {}", sanitizer.option, library);
   if (file.names.find(sanitizer.symbol) == std::string::npos)
-    fail("--mode={}: {} is not compiled with {}: compile all of it with {}, as `{}`",
+    fail(ErrorClass::kOptions,
+         "--mode={}: {} is not compiled with {}: compile all of it with {}, as `{}`",
          sanitizer.mode, library, sanitizer.name, sanitizer.option, how);
-  fail("--mode={}: {} does not name the runtime of {}: link it with GCC, as `{}`", sanitizer.mode,
+  fail(ErrorClass::kOptions,
+       "--mode={}: {} does not name the runtime of {}: link it with GCC, as `{}`", sanitizer.mode,
        library, sanitizer.name, how);
 }
 
@@ -99,8 +101,8 @@ void require_no_sanitizer(const std::string& library) {
   for (const Sanitizer& sanitizer : kSanitizers)
     if (!runtime_among(needed, sanitizer).empty()
         && dlsym(RTLD_DEFAULT, sanitizer.symbol) == nullptr)
-      fail("{} is compiled with {}: check it with --mode={}", library, sanitizer.name,
-           sanitizer.mode);
+      fail(ErrorClass::kOptions, "{} is compiled with {}: check it with --mode={}", library,
+           sanitizer.name, sanitizer.mode);
 }
 
 std::string settings_of(const Sanitizer& sanitizer) {

@@ -28,13 +28,14 @@ std::vector<int64_t> parse_shape(const std::string& text) {
     const char* const end = part.data() + part.size();
     const auto [rest, error] = std::from_chars(part.data(), end, extent);
     if (error != std::errc() || rest != end || extent < 0)
-      fail("--shapes: '{}' is not a shape; expected extents with x between them, as 1x3x224x224",
+      fail(ErrorClass::kOptions,
+           "--shapes: '{}' is not a shape; expected extents with x between them, as 1x3x224x224",
            text);
     shape.push_back(extent);
   }
   if (shape.empty() || shape.size() > nvinfer1::Dims::MAX_DIMS)
-    fail("--shapes: '{}' has {} extents; expected 1 to {}, or \"scalar\"", text, shape.size(),
-         static_cast<int>(nvinfer1::Dims::MAX_DIMS));
+    fail(ErrorClass::kOptions, "--shapes: '{}' has {} extents; expected 1 to {}, or \"scalar\"",
+         text, shape.size(), static_cast<int>(nvinfer1::Dims::MAX_DIMS));
   return shape;
 }
 
@@ -43,7 +44,7 @@ std::vector<double> values_for(const std::vector<int64_t>& shape) {
   int64_t volume = 1;
   for (const int64_t extent : shape) {
     if (extent > 0 && volume > (int64_t{1} << 28) / extent)
-      fail("--shapes: {} is too large to check", fmt::join(shape, "x"));
+      fail(ErrorClass::kOptions, "--shapes: {} is too large to check", fmt::join(shape, "x"));
     volume *= extent;
   }
   std::vector<double> values(static_cast<size_t>(volume));
@@ -84,7 +85,8 @@ const PluginField* declared(const Creator& creator, const std::string& name) {
 void add_field(PluginCase& trial, const Creator& creator, const std::string& text) {
   const auto at = text.find('=');
   if (at == std::string::npos || at == 0)
-    fail("--fields: '{}' is no field; expected NAME=VALUE or NAME=VALUE,VALUE", text);
+    fail(ErrorClass::kOptions,
+         "--fields: '{}' is no field; expected NAME=VALUE or NAME=VALUE,VALUE", text);
   const std::string name = text.substr(0, at), value = text.substr(at + 1);
   const PluginField* field = declared(creator, name);
   const Json numbers = Json::parse("[" + value + "]", nullptr, false);
@@ -119,7 +121,8 @@ std::vector<std::string> types_for(const Options& options, size_t inputs) {
   std::vector<std::string> types = split(options.types, ',');
   if (types.size() == 1) types.resize(inputs, types[0]);
   if (!types.empty() && types.size() != inputs)
-    fail("--types: {} are given; expected one for all, or one for each of the {} inputs",
+    fail(ErrorClass::kOptions,
+         "--types: {} are given; expected one for all, or one for each of the {} inputs",
          types.size(), inputs);
   types.resize(inputs);
   return types;
@@ -149,7 +152,7 @@ std::vector<Trial> given_trials(const Creator& creator, const Options& options) 
         if (Identity{one.test.name(), one.test.version(), one.test.name_space()} == id)
           trials.push_back(std::move(one));
     } catch (const std::exception& e) {
-      fail("--cases: {} cannot be read: {}", path, e.what());
+      fail(ErrorClass::kContent, "--cases: {} cannot be read: {}", path, e.what());
     }
   if (!trials.empty() || options.shapes.empty()) return trials;
   std::vector<std::vector<int64_t>> shapes;

@@ -48,7 +48,8 @@ void work_on(const Job& job, Report& report) {
   }
   const auto creator = known(*creators.at(*job.creator));
   if (creator == nullptr)
-    fail("{}: a creator is of no known kind, or was built for TensorRT 8", options.library);
+    fail(ErrorClass::kPluginLibrary,
+         "{}: a creator is of no known kind, or was built for TensorRT 8", options.library);
   check_plugin(*creator, options, report);
 }
 
@@ -64,10 +65,10 @@ void work(const std::string& argument) {
       work_on(job, report);
       report.done();
     } catch (const std::exception& e) {
-      report.failure(e.what());
+      report.failure(with_code(e.what(), class_of(e)));
     }
   } catch (const Failure& e) {
-    Report(kReportDescriptor, {}).failure(e.what());
+    Report(kReportDescriptor, {}).failure(with_code(e.what(), e.error_class()));
   }
   _exit(0);
 }

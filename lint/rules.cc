@@ -1,12 +1,12 @@
 #include "lint/rules.h"
 
 #include <fmt/format.h>
+#include <tenon/error_codes.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 
 #include "lint/checks.h"
 #include "lint/fixes.h"
@@ -26,7 +26,7 @@ class Keys {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error(fmt::format("{}: {}", place_, what));
+    throw CodedError(ErrorClass::kContent, fmt::format("{}: {}", place_, what));
   }
 
   const json* find(const std::string& key) {
@@ -141,7 +141,8 @@ Fix fix_of(const json& value, const std::string& place) {
     fix.action = value.get<std::string>();
   } else {
     if (!value.is_object() || value.size() != 1)
-      throw std::runtime_error(place + ": expected the name of a fix, or {\"name\": {...}}");
+      throw CodedError(ErrorClass::kContent,
+                       place + ": expected the name of a fix, or {\"name\": {...}}");
     fix.action = value.begin().key();
     Keys keys(value.front(), place);
     if (keys.find("input") != nullptr) fix.input = keys.index("input");
@@ -150,8 +151,9 @@ Fix fix_of(const json& value, const std::string& place) {
     keys.finish();
   }
   if (!is_fix(fix.action))
-    throw std::runtime_error(fmt::format("{}: there is no fix '{}': expected one of {}", place,
-                                         fix.action, json(fix_names()).dump()));
+    throw CodedError(ErrorClass::kContent,
+                     fmt::format("{}: there is no fix '{}': expected one of {}", place, fix.action,
+                                 json(fix_names()).dump()));
   return fix;
 }
 
@@ -194,14 +196,15 @@ std::string_view name_of(Severity severity) {
 std::vector<Rule> parse_rules(std::string_view text, const std::string& where) {
   constexpr int kDeepest = 8;
   const auto check_depth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepest) throw std::runtime_error(where + ": lists in lists, too deep for rules");
+    if (depth > kDeepest)
+      throw CodedError(ErrorClass::kContent, where + ": lists in lists, too deep for rules");
     return true;
   };
   json file;
   try {
     file = json::parse(text, check_depth, true, true);
   } catch (const json::exception& error) {
-    throw std::runtime_error(fmt::format("{}: not JSON: {}", where, error.what()));
+    throw CodedError(ErrorClass::kContent, fmt::format("{}: not JSON: {}", where, error.what()));
   }
   Keys keys(file, where);
   const json* rules = keys.find("rules");

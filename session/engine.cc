@@ -1,6 +1,7 @@
 #include "tenon/session/engine.h"
 
 #include <NvInferPlugin.h>
+#include <tenon/error_codes.h>
 #include <tenon/open_plan.h>
 
 #include <fstream>
@@ -23,7 +24,7 @@ std::unique_ptr<nvinfer1::IRuntime> make_runtime(ErrorLog& log, const EngineOpti
 class FileReader final : public nvinfer1::IStreamReaderV2 {
  public:
   explicit FileReader(const std::string& path) : file_(path, std::ios::binary) {
-    if (!file_) throw Error{path + ": cannot be read"};
+    if (!file_) throw Error{with_code(path + ": cannot be read", ErrorClass::kFile)};
   }
   int64_t read(void* to, int64_t bytes, cudaStream_t) noexcept override {
     file_.read(static_cast<char*>(to), bytes);

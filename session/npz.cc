@@ -1,5 +1,6 @@
 #include "tenon/session/npz.h"
 
+#include <tenon/error_codes.h>
 #include <tenon/printable.h>
 #include <tenon/replace_file.h>
 #include <zip.h>
@@ -136,7 +137,7 @@ template <class Bytes> Result<void> write(const std::string& path, Bytes&& make)
     try {
       replace_file(path, bytes.data(), bytes.size());
     } catch (const std::runtime_error& cause) {
-      throw Error{cause.what()};
+      throw Error{with_code(cause.what(), ErrorClass::kFile)};
     }
   });
 }
@@ -149,7 +150,7 @@ Result<Arrays> read_npz(const std::string& path) noexcept {
     try {
       return arrays_of(file);
     } catch (const Error& cause) {
-      throw Error{path + ": " + cause.text};
+      throw Error{with_code(path + ": " + cause.text, ErrorClass::kContent)};
     }
   });
 }

@@ -1,6 +1,8 @@
 // Whole files of the host.
 #pragma once
 
+#include <tenon/error_codes.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -15,11 +17,12 @@ namespace tenon::session {
 inline std::vector<std::byte> read_file(const std::string& path) {
   std::error_code reason;
   const auto size = std::filesystem::file_size(path, reason);
-  if (reason) throw Error{path + ": cannot be read: " + reason.message()};
+  if (reason)
+    throw Error{with_code(path + ": cannot be read: " + reason.message(), ErrorClass::kFile)};
   std::vector<std::byte> bytes(size);
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))
-    throw Error{path + ": cannot be read"};
+    throw Error{with_code(path + ": cannot be read", ErrorClass::kFile)};
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 #include "tenon/session/session.h"
 
+#include <tenon/error_codes.h>
 #include <tenon/printable.h>
 
 #include <algorithm>
@@ -55,7 +56,10 @@ void Session::check_names(const std::vector<std::string>& names) const {
       list += (list.empty() ? "" : ", ") + printable(inputs[i]);
     if (inputs.size() > kMaxListed)
       list += " and " + std::to_string(inputs.size() - kMaxListed) + " more";
-    throw Error{"the model has no input '" + printable(name) + "'; its inputs are: " + list};
+
+    throw Error{
+        with_code("the model has no input '" + printable(name) + "'; its inputs are: " + list,
+                  ErrorClass::kNotInModel)};
   }
 }
 
@@ -70,8 +74,10 @@ Result<void> Session::set_inputs(const Arrays& arrays, const Shapes& shapes) noe
     for (const auto& [name, array] : arrays) {
       const auto [entry, is_new] = wanted.try_emplace(name, array.shape);
       if (!is_new && entry->second != array.shape)
-        throw Error{"input '" + printable(name) + "' gets data of shape " + shape_text(array.shape)
-                    + ", and its shape is to be " + shape_text(entry->second)};
+        throw Error{with_code("input '" + printable(name) + "' gets data of shape "
+                                  + shape_text(array.shape) + ", and its shape is to be "
+                                  + shape_text(entry->second),
+                              ErrorClass::kShape)};
     }
     value_of(set_shapes(wanted));
     value_of(set_values(arrays, shapes));
@@ -140,8 +146,9 @@ void Session::set_input(size_t i, const Arrays& arrays, const Shapes& values) {
   Array& array = inputs_[tensor.name];
   if (const auto given = arrays.find(tensor.name); given != arrays.end()) {
     if (given->second.shape != shape)
-      throw Error{tensor.label() + " has shape " + shape_text(shape) + ", its data "
-                  + shape_text(given->second.shape)};
+      throw Error{with_code(tensor.label() + " has shape " + shape_text(shape) + ", its data "
+                                + shape_text(given->second.shape),
+                            ErrorClass::kShape)};
     array = value_of(convert(given->second, tensor.type, tensor.label()));
   } else if (tensor.decides_shapes) {
     array = value_of(convert(shape_values(tensor, shape, values), tensor.type, tensor.label()));
@@ -162,8 +169,9 @@ Array Session::shape_values(const Tensor& tensor, const Shape& shape, const Shap
   Array array = value_of(make_array(DataType::kINT64, shape));
   const auto given = values.find(tensor.name);
   if (given != values.end() && static_cast<int64_t>(given->second.size()) != array.count())
-    throw Error{tensor.label() + " takes " + std::to_string(array.count()) + " values; "
-                + std::to_string(given->second.size()) + " were given"};
+    throw Error{with_code(tensor.label() + " takes " + std::to_string(array.count()) + " values; "
+                              + std::to_string(given->second.size()) + " were given",
+                          ErrorClass::kShape)};
   const int64_t* from = given != values.end() ? given->second.data()
                                               : context_->engine().getProfileTensorValuesV2(
                                                     tensor.name.c_str(), context_->profile(),

@@ -5,9 +5,9 @@
 //   tenon::edit::fold_constants(model);
 //   model.save("detector_dynamic.onnx");
 //
-// All functions throw std::runtime_error with one sentence that says what, where, and what to do;
-// the model is then as it was before the call. What no edit touches keeps its bytes, so that
-// loading and saving gives the same file, and so does undoing.
+// All functions throw CodedError (tenon/error_codes.h) with one sentence that says what, where, and
+// what to do; the model is then as it was before the call. What no edit touches keeps its bytes, so
+// that loading and saving gives the same file, and so does undoing.
 #ifndef TENON_ONNX_H
 #define TENON_ONNX_H
 

@@ -10,7 +10,7 @@
     model.save("detector_dynamic.onnx")
 
 What no edit touches keeps its bytes; `model.undo()` gives the file back. An extent is an int, a name,
-or None where it is not known. Errors are RuntimeError, and leave the model as it was.
+or None where it is not known. Errors are tenon.Error, with a code, and leave the model as it was.
 """
 from tenon._native.onnx import *  # noqa: F403
 from tenon._native.onnx import Model

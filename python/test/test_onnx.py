@@ -67,8 +67,9 @@ def test_edits_and_patches():
     following = tenon.onnx.parse(model().SerializeToString())
     following.apply_patch(edited.patch_json())
     assert following.serialize() == edited.serialize()
-    with pytest.raises(RuntimeError, match="no tensor 'nowhere'"):
+    with pytest.raises(tenon.Error, match="no tensor 'nowhere'") as raised:
         tenon.onnx.extract(edited, [], ["nowhere"])
+    assert raised.value.code == "TN8003"
 
 
 def test_two_models():

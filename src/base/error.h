@@ -4,19 +4,13 @@
 #include <NvInferRuntimeBase.h>
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
+
+#include "tenon/error_codes.h"
 
 namespace tenon {
 
 using nvinfer1::ErrorCode;
-
-/// The rows of tenon/error_codes.inc.
-enum class ErrorClass : int {
-#define TENON_ERROR_CODE(number, name, code, what, why, remedy) name = number,
-#include "tenon/error_codes.inc"
-#undef TENON_ERROR_CODE
-};
 
 /// The class of an error of which no more is known than TensorRT's code.
 constexpr ErrorClass class_of(ErrorCode code) {
@@ -32,26 +26,20 @@ constexpr ErrorCode code_of(ErrorClass error_class) {
   }
   return ErrorCode::kUNSPECIFIED_ERROR;
 }
-/// The text with the code behind it: "it failed [TN1001]".
-inline std::string with_code(const std::string& text, ErrorClass error_class) {
-  return fmt::format("{} [TN{}]", text, static_cast<int>(error_class));
-}
 
-class Error : public std::runtime_error {
+class Error : public CodedError {
  public:
   Error(ErrorCode code, const std::string& text) : Error(code, class_of(code), text) {}
   Error(ErrorClass error_class, const std::string& text)
       : Error(code_of(error_class), error_class, text) {}
   Error(ErrorCode code, ErrorClass error_class, const std::string& text)
-      : std::runtime_error(text), code_(code), class_(error_class) {}
+      : CodedError(error_class, text), code_(code) {}
   ErrorCode code() const { return code_; }
-  ErrorClass error_class() const { return class_; }
   /// The same error with another text.
-  Error with_text(const std::string& text) const { return {code_, class_, text}; }
+  Error with_text(const std::string& text) const { return {code_, error_class(), text}; }
 
  private:
   ErrorCode code_;
-  ErrorClass class_;
 };
 
 /// Throws an Error; the text is formatted as fmt::format does.

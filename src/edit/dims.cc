@@ -22,7 +22,7 @@ namespace {
 Id input_of(const Store& store, const std::string& name) {
   for (const Id id : store.items(store.graph(), Kind::kInput))
     if (store.content(id).name == name) return id;
-  fail(ErrorCode::kINVALID_ARGUMENT, "the model has no input '{}'", printable(name));
+  fail(ErrorClass::kNotInModel, "the model has no input '{}'", printable(name));
 }
 
 TensorType type_of_input(const Store& store, Id id) {
@@ -345,7 +345,8 @@ size_t set_dim(Model& model, const std::string& name, const Extent& extent) {
       if (each.name == name && !name.empty()) each = extent;
     if (shape != type->shape) shapes.emplace(id, std::move(shape));
   }
-  require(!shapes.empty(), "no input has a dimension '{}'", printable(name));
+  require(!shapes.empty(), ErrorClass::kNotInModel, "no input has a dimension '{}'",
+          printable(name));
   return set_shapes(model, shapes);
 }
 
@@ -363,7 +364,8 @@ size_t set_batch(Model& model, const Extent& extent) {
     shape[0] = extent;
     shapes.emplace(id, std::move(shape));
   }
-  require(!shapes.empty(), "no input has a dimension that can be the batch");
+  require(!shapes.empty(), ErrorClass::kNotInModel,
+          "no input has a dimension that can be the batch");
   const bool is_one = before.size() == 1 && *before.begin() >= 0;
   return set_shapes(model, shapes, is_one ? std::optional(*before.begin()) : std::nullopt);
 }

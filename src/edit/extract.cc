@@ -35,7 +35,8 @@ std::string info_of(Store& store, std::string_view name, std::optional<Types>& i
 }
 
 void require_tensor(const Store& store, const std::string& name) {
-  require(store.producer(store.graph(), name) != kNone, "there is no tensor '{}'", printable(name));
+  require(store.producer(store.graph(), name) != kNone, ErrorClass::kNotInModel,
+          "there is no tensor '{}'", printable(name));
 }
 
 struct Cut {
@@ -107,7 +108,8 @@ void extract(Model& model, const std::vector<std::string>& inputs,
   std::vector<std::string> all = inputs;
   all.insert(all.end(), needed.begin(), needed.end());
   for (const std::string& name : inputs)
-    require(cut.values.contains(name), "no output needs '{}'", printable(name));
+    require(cut.values.contains(name), ErrorClass::kNotInModel, "no output needs '{}'",
+            printable(name));
   std::optional<Types> inferred;
   for (const std::string& name : outputs) info_of(store, name, inferred);  // of the whole model
   set_list(store, Kind::kInput, 11, all, inferred);
@@ -137,7 +139,7 @@ void rename_tensor(Model& model, const std::string& from, const std::string& to)
 void rename_node(Model& model, const std::string& from, const std::string& to) {
   Store& store = model.store();
   const auto node = model.find_node(from);
-  require(node.has_value(), "there is no node '{}'", printable(from));
+  require(node.has_value(), ErrorClass::kNotInModel, "there is no node '{}'", printable(from));
   NodeDraft draft = store.draft(node->number);
   draft.name = store.keep(to);
   store.replace_node(node->number, std::move(draft));

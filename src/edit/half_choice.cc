@@ -152,8 +152,8 @@ class Choosing {
     OperatorNames names;
     for (const Id id : nodes_) names.insert({store_.content(id).name, store_.node(id).op_type});
     for (const std::string& name : options_.keep)
-      require(names.contains(name), "no node has the name or operator '{}' that is to stay float32",
-              printable(name));
+      require(names.contains(name), ErrorClass::kNotInModel,
+              "no node has the name or operator '{}' that is to stay float32", printable(name));
   }
 
   bool is_named_or_inside(Id id) const {

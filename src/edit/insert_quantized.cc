@@ -56,8 +56,8 @@ std::vector<Id> readers_of(const Store& store, std::string_view name) {
             printable(std::string(name)));
     if (store.item(id).kind == Kind::kNode) readers.push_back(id);
   }
-  require(!readers.empty(), "no node reads '{}', so that nothing would change",
-          printable(std::string(name)));
+  require(!readers.empty(), ErrorClass::kNotInModel,
+          "no node reads '{}', so that nothing would change", printable(std::string(name)));
   return readers;
 }
 
@@ -105,7 +105,7 @@ void insert(Store& store, const std::string& tensor, const QuantizationParameter
           "(opset={})",
           opset, needed, needed);
   const Id producer = store.producer(store.graph(), tensor);
-  require(producer != kNone, "there is no tensor '{}'", printable(tensor));
+  require(producer != kNone, ErrorClass::kNotInModel, "there is no tensor '{}'", printable(tensor));
   const Tensor scale = scale_tensor(tensor, parameters), zero = zero_tensor(tensor, parameters);
   readers_of(store, tensor);
   require_fit(store, tensor, parameters);
@@ -131,8 +131,8 @@ void insert(Store& store, const std::string& tensor, const QuantizationParameter
 }
 
 size_t remove_pairs(Store& store, const std::string& tensor) {
-  require(store.producer(store.graph(), tensor) != kNone, "there is no tensor '{}'",
-          printable(tensor));
+  require(store.producer(store.graph(), tensor) != kNone, ErrorClass::kNotInModel,
+          "there is no tensor '{}'", printable(tensor));
   size_t count = 0;
   for (const Id quantize : store.users(store.graph(), tensor)) {
     if (!reads_at_first(store, quantize, "QuantizeLinear", tensor)) continue;

@@ -46,8 +46,10 @@ class Merge {
     for (const auto& [output, input] : options_.links) {
       const Id from = value_of(first(), Kind::kOutput, output);
       const Id to = value_of(second(), Kind::kInput, input);
-      require(from != kNone, "the first model has no output '{}'", printable(output));
-      require(to != kNone, "the second model has no input '{}'", printable(input));
+      require(from != kNone, ErrorClass::kNotInModel, "the first model has no output '{}'",
+              printable(output));
+      require(to != kNone, ErrorClass::kNotInModel, "the second model has no input '{}'",
+              printable(input));
       const auto a = tensor_type(first().content(from).fields);
       const auto b = tensor_type(second().content(to).fields);
       if (!a || !b) continue;

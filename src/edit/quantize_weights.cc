@@ -145,7 +145,8 @@ class Quantizer {
         if (is_product && node.inputs.size() > 1) visit(graph, id);
       }
     for (const std::string& name : options_.keep)
-      require(kept_.contains(name), "there is no product '{}' to keep", printable(name));
+      require(kept_.contains(name), ErrorClass::kNotInModel, "there is no product '{}' to keep",
+              printable(name));
     return report_;
   }
 

@@ -77,7 +77,8 @@ std::vector<Id> nodes_between(const Store& store, const std::vector<std::string>
     pending.pop_back();
     if (ends.contains(name)) continue;
     const Id producer = store.producer(store.graph(), name);
-    require(producer != kNone, "there is no tensor '{}'", printable(std::string(name)));
+    require(producer != kNone, ErrorClass::kNotInModel, "there is no tensor '{}'",
+            printable(std::string(name)));
     require(store.item(producer).kind != Kind::kInput,
             "'{}' depends on the input '{}', which is not among the named inputs",
             printable(outputs[0]), printable(std::string(name)));
@@ -87,7 +88,7 @@ std::vector<Id> nodes_between(const Store& store, const std::vector<std::string>
   std::vector<Id> nodes;
   for (const Id id : store.items(store.graph(), Kind::kNode))
     if (seen.contains(id)) nodes.push_back(id);
-  require(!nodes.empty(), "there is no node between these tensors");
+  require(!nodes.empty(), ErrorClass::kNotInModel, "there is no node between these tensors");
   return nodes;
 }
 
@@ -148,7 +149,7 @@ void remove_nodes(Model& model, const std::vector<std::string>& names) {
   undone_unless(model, [&] {
     for (const std::string& name : names) {
       const auto id = model.find_node(name);
-      require(id.has_value(), "there is no node '{}'", printable(name));
+      require(id.has_value(), ErrorClass::kNotInModel, "there is no node '{}'", printable(name));
       const Node node = model.node(*id);
       require(!node.inputs.empty() && !node.outputs.empty(),
               "node '{}' has no input that could stand for its output", printable(name));

@@ -64,7 +64,7 @@ Store::Store(std::shared_ptr<const void> owner, std::string_view bytes, std::str
     : path_(std::move(path)), source_{path_, Log(), {}} {
   keep(std::move(owner));
   const std::string file = path_.empty() ? "the ONNX model" : fmt::format("'{}'", path_);
-  require(!bytes.empty(), "{} is empty", file);
+  require(!bytes.empty(), ErrorClass::kModelFile, "{} is empty", file);
   try {
     add_container(Container::Kind::kModel, kNone, kNone, bytes);
   } catch (const Error& e) {
@@ -72,7 +72,8 @@ Store::Store(std::shared_ptr<const void> owner, std::string_view bytes, std::str
                 fmt::format("{} is not an ONNX model, or is damaged: {}", file, e.what()));
   }
   const auto graphs = items(0, Kind::kGraph);
-  require(graphs.size() == 1, "{} holds {} graphs; an ONNX model has one", file, graphs.size());
+  require(graphs.size() == 1, ErrorClass::kModelFile, "{} holds {} graphs; an ONNX model has one",
+          file, graphs.size());
   graph_ = content(graphs[0]).container;
   index_container(0, true);
 }

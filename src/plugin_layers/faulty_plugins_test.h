@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/shape.h"
 
 namespace tenon::testing {
 

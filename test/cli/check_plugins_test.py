@@ -120,7 +120,7 @@ class Gpu(CliTest):
     def check(self, plugin, library=BROKEN, shapes="2x3x4", cudart=CUDART):
         result = run("plugins", "check", library, "--json", f"--plugin={plugin}", f"--shapes={shapes}",
                      "--types=float32", "--device=cuda", f"--cudart={cudart}", environment=PRELOADING)
-        self.assertIn(result.stderr, ["", "tenon: 1 of 1 plugins break their contract [TN8002]\n"])
+        self.assertIn(result.stderr, ["", "tenon: 1 of 1 plugins break their contract [TN8004]\n"])
         (report,) = json.loads(result.stdout)
         return {row["check"]: row for row in report["checks"] if row["outcome"] != "passed"}
 

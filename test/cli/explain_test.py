@@ -36,10 +36,54 @@ class Explain(CliTest):
             "TN2003": ["build", self.model("Softmax", axis=7)],
             "TN4001": ["run", damaged],
             "TN8001": ["build", SRCNN, "--noSuchOption"],
-            "TN8002": ["build", MLP / "model.onnx"],  # what a command itself finds
         }
         for code, arguments in cases.items():
             with self.subTest(code):
+                self.assertEqual(self.code_of(*arguments), code)
+
+    def test_messages_of_the_commands_themselves_too(self):
+        model = MLP / "model.onnx"
+        plan = self.folder / "mlp.plan"
+        self.succeed("build", model, *MLP_PROFILE, f"--saveEngine={plan}")
+        gone = self.folder / "gone.onnx"
+        text = self.folder / "text.npz"
+        text.write_text("no arrays")
+        source = self.folder / "old.cc"
+        cases = [
+            ("TN2001", ["onnx", text, "show"]),
+            ("TN2005", ["build", gone]),
+            ("TN2005", ["run", gone]),
+            ("TN2005", ["compare", gone]),
+            ("TN2005", ["onnx", gone, "show"]),
+            ("TN2005", ["onnx", "lint", gone]),
+            ("TN2005", ["migrate", gone]),
+            ("TN2005", ["run", plan, f"--inputs={gone}"]),
+            ("TN2005", ["build", model, *MLP_PROFILE, f"--saveEngine={self.folder}"]),
+            ("TN2006", ["run", plan, f"--inputs={text}"]),
+            ("TN2006", ["run", plan, f"--loadInputs=input:{text}", "--shapes=input:1x1x12x12"]),
+            ("TN2006", ["quantize", model, f"--calibData={self.folder / 'empty'}"]),
+            ("TN2006", ["onnx", "lint", model, f"--rules={text}"]),
+            ("TN3001", ["build", model]),
+            ("TN4001", ["bench", "--getPlanVersionOnly", f"--loadEngine={text}"]),
+            ("TN5001", ["run", plan, "--shapes=input:9x1x12x12"]),
+            ("TN6002", ["plugins", f"--plugins={text}"]),
+            ("TN6002", ["plugins", "check", self.folder / "gone.so"]),
+            ("TN8001", ["frobnicate"]),
+            ("TN8001", ["build"]),
+            ("TN8001", ["build", model, "--shapes=input:1x1x12y12"]),
+            ("TN8001", ["bench", plan, "--percentile=200"]),
+            ("TN8001", ["onnx", model, "fly"]),
+            ("TN8001", ["new-plugin", "3x"]),
+            ("TN8003", ["build", model, "--shapes=inpot:1x1x12x12"]),
+            ("TN8003", ["build", model, *MLP_PROFILE, "--markDebug=nothing"]),
+            ("TN8003", ["run", plan, "--shapes=inpot:1x1x12x12"]),
+            ("TN8003", ["onnx", model, "extract=nothing"]),
+            ("TN8004", ["migrate", source]),
+        ]
+        (self.folder / "empty").mkdir()
+        source.write_text("void end(nvinfer1::IBuilder* builder) { builder->destroy(); }")
+        for code, arguments in cases:
+            with self.subTest(code, command=" ".join(map(str, arguments))):
                 self.assertEqual(self.code_of(*arguments), code)
 
     def test_each_code_is_explained(self):
@@ -51,7 +95,7 @@ class Explain(CliTest):
             for key in row:
                 self.assertIn(row[key], said)
             self.assertEqual(json.loads(self.succeed("explain", f"[{row['code']}]", "--json")), row)
-        self.refuse("explain", "TN9999", names=["TN9999", "TN8002"])
+        self.refuse("explain", "TN9999", names=["TN9999", "TN8001"])
 
 
 if __name__ == "__main__":

@@ -206,7 +206,8 @@ void bench(BenchOptions& o, Logger& logger) {
   const bool on_gpu = tenon::gpu_of(*model.engine) >= 0;
   o.others.say([&] { return on_gpu; }, logger);
   if (o.roofline && on_gpu)
-    fail("--roofline: the peaks of a GPU are not known yet; --target=cpu builds for the CPU");
+    fail(ErrorClass::kNotSupported,
+         "--roofline: the peaks of a GPU are not known yet; --target=cpu builds for the CPU");
   if (!o.save_engine.empty()) write_file(o.save_engine, model.plan->data(), model.plan->size());
   if (o.dump_refit) print_refittable(*model.engine, logger);
   if (!o.refit_from.empty()) refit_from_onnx(*model.engine, o.refit_from, logger);

@@ -84,12 +84,13 @@ void BenchOptions::add_reporting(CLI::App& command) {
 void BenchOptions::check() {
   others.refuse();
   model = only_model({{"model", model}, {"--onnx", onnx}, {"--loadEngine", load_engine}});
-  if (model.empty()) fail("bench: name a plan or an ONNX model");
+  if (model.empty()) fail(ErrorClass::kOptions, "bench: name a plan or an ONNX model");
   if (measure.duration_s < 0 && measure.duration_s != -1)
-    fail("--duration={}: expected a number of seconds, or -1 to go on until the program is stopped",
+    fail(ErrorClass::kOptions,
+         "--duration={}: expected a number of seconds, or -1 to go on until the program is stopped",
          measure.duration_s);
   if (!weight_budget.empty() && !build.allows_weight_streaming)
-    fail("--weightStreamingBudget: needs --allowWeightStreaming");
+    fail(ErrorClass::kOptions, "--weightStreamingBudget: needs --allowWeightStreaming");
   parse_percentiles(percentiles);
   std::vector<NamedFile> read = named_files("--plugins", common.plugins);
   for (const NamedFile& file : named_files("--loadInputs", load_inputs)) read.push_back(file);
@@ -97,12 +98,14 @@ void BenchOptions::check() {
               {{"model", model}, {"--inputs", inputs}, {"--refitFromOnnx", refit_from}});
   const char* const refits = times_refit ? "--timeRefit" : dump_refit ? "--dumpRefit" : nullptr;
   if (refits != nullptr && !is_plan(model) && !build.refit && !build.strips_all_weights)
-    fail("{}: the plan of {} is not refittable without --refit", refits, model);
+    fail(ErrorClass::kOptions, "{}: the plan of {} is not refittable without --refit", refits,
+         model);
   if (times_refit && is_plan(model) && refit_from.empty())
-    fail("--timeRefit: {} is a plan; name the model of the weights with --refitFromOnnx", model);
+    fail(ErrorClass::kOptions,
+         "--timeRefit: {} is a plan; name the model of the weights with --refitFromOnnx", model);
   debug_tensors.check();
   if (debug_tensors.are_set() && (skips_inference || times_loading))
-    fail("{}: debug tensors come from a run, and there is none with --{}",
+    fail(ErrorClass::kOptions, "{}: debug tensors come from a run, and there is none with --{}",
          debug_tensors.named.empty() ? "--saveAllDebugTensors" : "--saveDebugTensors",
          skips_inference ? "skipInference" : "timeDeserialize");
   std::vector<NamedFile> written = named_files("--saveDebugTensors", debug_tensors.named);
@@ -116,9 +119,10 @@ void BenchOptions::check() {
   if (debug_tensors.has_summary()) written.push_back({"--saveAllDebugTensors", kDebugSummaryFile});
   check_files(read, written);
   if (!save_engine.empty() && is_plan(model))
-    fail("--saveEngine: {} is a plan already; give it with an ONNX model", model);
+    fail(ErrorClass::kOptions, "--saveEngine: {} is a plan already; give it with an ONNX model",
+         model);
   if (streams_plan && !is_plan(model))
-    fail("--asyncFileReader: {} is no plan, which is what it reads", model);
+    fail(ErrorClass::kPlan, "--asyncFileReader: {} is no plan, which is what it reads", model);
 }
 
 }  // namespace tenon::tool

@@ -65,18 +65,21 @@ std::unique_ptr<nvinfer1::IHostMemory> plan_of(const std::string& model, const O
 void check_quantization(const Options& o) {
   if (!o.quantization.given()) return;
   if (!o.build.int8 && !o.build.best)
-    fail("build: --maxLoss, --keepFloat and the like say what int8 is for: give --int8, too");
+    fail(ErrorClass::kOptions,
+         "build: --maxLoss, --keepFloat and the like say what int8 is for: give --int8, too");
   if (o.build.calibration_cache.empty() && o.build.calibration_data.empty())
-    fail(
-        "build: --maxLoss, --keepFloat and the like quantize the model: give samples with "
-        "--calibData, or a calibration cache with --calib");
+    fail(ErrorClass::kOptions,
+         "build: --maxLoss, --keepFloat and the like quantize the model: give samples with "
+         "--calibData, or a calibration cache with --calib");
 }
 
 void build(const Options& o, Logger& logger) {
   o.others.refuse();
   check_quantization(o);
   const std::string model = only_model({{"model", o.model}, {"--onnx", o.onnx}});
-  if (model.empty()) fail("build: name an ONNX model, as `tenon build model.onnx -o model.plan`");
+  if (model.empty())
+    fail(ErrorClass::kOptions,
+         "build: name an ONNX model, as `tenon build model.onnx -o model.plan`");
   std::string path = o.plan;
   if (path.empty()) path = without_suffix(model) + ".plan";
   std::vector<NamedFile> read = named_files("--plugins", o.common.plugins);

@@ -20,7 +20,8 @@ void set_pool(nvinfer1::IBuilderConfig& config, const std::string& text) {
   const auto [name, amount] = split_name(text);
   const auto amount_in_bytes = bytes_of(amount, int64_t{1} << 20);  // trtexec counts in MiB
   if (!amount_in_bytes)
-    fail("--memPoolSize: '{}' is not an amount; expected for example workspace:512M", text);
+    fail(ErrorClass::kOptions,
+         "--memPoolSize: '{}' is not an amount; expected for example workspace:512M", text);
   const auto bytes = static_cast<size_t>(*amount_in_bytes);
   if (name == "workspace")
     config.setMemoryPoolLimit(nvinfer1::MemoryPoolType::kWORKSPACE, bytes);
@@ -31,9 +32,10 @@ void set_pool(nvinfer1::IBuilderConfig& config, const std::string& text) {
   else if (name == "weightGrowth")
     set_weight_growth_limits(config, layer_weight_growth_limit(config), bytes);
   else if (name.starts_with("dla"))
-    fail("--memPoolSize: there is no DLA here ('{}')", name);
+    fail(ErrorClass::kOptions, "--memPoolSize: there is no DLA here ('{}')", name);
   else
-    fail("--memPoolSize: unknown pool '{}'; expected workspace, weightGrowth or layerWeightGrowth",
+    fail(ErrorClass::kOptions,
+         "--memPoolSize: unknown pool '{}'; expected workspace, weightGrowth or layerWeightGrowth",
          name);
 }
 

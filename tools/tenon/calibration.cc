@@ -66,11 +66,12 @@ ProfileOptions shapes_of(const BuildOptions& options) {
   const int profile = options.calibration_profile.value_or(0);
   const auto index = static_cast<size_t>(profile);
   if (profile < 0 || index >= options.profiles.size())
-    fail("--calibProfile={}: there are {} profiles, numbered from 0", profile,
+    fail(ErrorClass::kOptions, "--calibProfile={}: there are {} profiles, numbered from 0", profile,
          options.profiles.size());
   ProfileOptions shapes = options.calibration_shapes;
   if (shapes.opt.empty() && (!shapes.min.empty() || !shapes.max.empty()))
-    fail("--optShapesCalib: is not given, and --minShapesCalib or --maxShapesCalib is");
+    fail(ErrorClass::kOptions,
+         "--optShapesCalib: is not given, and --minShapesCalib or --maxShapesCalib is");
   if (shapes.opt.empty()) shapes.opt = options.profiles[index].opt;
   if (shapes.opt.empty()) shapes.opt = options.shapes;
   if (shapes.min.empty()) shapes.min = shapes.opt;
@@ -87,7 +88,8 @@ session::Shapes varying_shapes(const session::Model& model, const char* option,
     const std::string name = input->getName();
     names.push_back(name);
     if (input->isShapeTensor() || shapes.contains(name)) continue;
-    if (data == nullptr) fail("{}: gives no shape for input '{}'", option, name);
+    if (data == nullptr)
+      fail(ErrorClass::kOptions, "{}: gives no shape for input '{}'", option, name);
     shapes[name] = data->sample_shape(name);
   }
   for (const auto& [name, shape] : shapes) check_name(name, names, "dynamic input");
@@ -125,7 +127,7 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
     const bool has_data = !options.calibration_data.empty();
     if (!path_.empty() && (!has_data || std::filesystem::exists(path_))) {
       cache_ = read_file(path_);
-      if (cache_.empty()) fail("--calib: {}: is empty", path_);
+      if (cache_.empty()) fail(ErrorClass::kContent, "--calib: {}: is empty", path_);
       if (options.calibration_algorithm.empty()) kind_ = kind_of_cache(cache_);
     } else {
       open(options);
@@ -171,10 +173,10 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
   void open(const BuildOptions& options) {
     if (options.calibration_pictures != PictureSampleOptions()
         && !holds_pictures(options.calibration_data))
-      fail(
-          "--calibFit, --calibMean and the like: say how pictures fill an input, and --calibData "
-          "{} holds none: remove them",
-          options.calibration_data);
+      fail(ErrorClass::kOptions,
+           "--calibFit, --calibMean and the like: say how pictures fill an input, and --calibData "
+           "{} holds none: remove them",
+           options.calibration_data);
     using Kind = session::Memory::Kind;
     data_ = open_samples(model_, options.calibration_data, options,
                          builds_for_gpu(options, logger_) ? Kind::kDevice : Kind::kPinned);
@@ -217,9 +219,9 @@ Calibration::Calibration(session::Model& model, const BuildOptions& options, Log
   }
   if (!shapes.min.empty() || !shapes.opt.empty() || !shapes.max.empty()
       || options.calibration_profile)
-    fail(
-        "--minShapesCalib, --optShapesCalib, --maxShapesCalib and --calibProfile: are shapes of "
-        "--calib or --calibData, and neither is given");
+    fail(ErrorClass::kOptions,
+         "--minShapesCalib, --optShapesCalib, --maxShapesCalib and --calibProfile: are shapes of "
+         "--calib or --calibData, and neither is given");
   if ((options.int8 || options.best) && !options.strongly_typed && !is_quantized(*model.network))
     set_placeholders(*model.network, logger);
 }

@@ -22,11 +22,13 @@ std::vector<std::string> files_of(const std::string& path) {
     if (is_picture(file)) pictures.push_back(file);
     if (entry.path().extension() == ".npz") files.push_back(file);
   }
-  if (error) fail("--calibData: {}: {}", path, error.message());
+  if (error) fail(ErrorClass::kFile, "--calibData: {}: {}", path, error.message());
   if (files.empty() && pictures.empty())
-    fail("--calibData: {}: holds no .npz file, and no .jpg, .jpeg or .png", path);
+    fail(ErrorClass::kContent, "--calibData: {}: holds no .npz file, and no .jpg, .jpeg or .png",
+         path);
   if (!files.empty() && !pictures.empty())
-    fail("--calibData: {}: holds .npz files and pictures: keep those of one kind", path);
+    fail(ErrorClass::kContent,
+         "--calibData: {}: holds .npz files and pictures: keep those of one kind", path);
   files.insert(files.end(), pictures.begin(), pictures.end());
   std::sort(files.begin(), files.end());
   return files;
@@ -51,7 +53,8 @@ CalibrationData::CalibrationData(const std::string& path,
   if (!has_pictures_)
     open_next();
   else if (inputs_.size() != 1)
-    fail("--calibData: {}: pictures fill a network's only input, and it has {}: give .npz files",
+    fail(ErrorClass::kContent,
+         "--calibData: {}: pictures fill a network's only input, and it has {}: give .npz files",
          path, inputs_.size());
 }
 
@@ -61,10 +64,10 @@ session::Shape CalibrationData::sample_shape(const std::string& input) const {
   if (!shape.empty()) shape[0] = 1;
   for (const int64_t extent : shape)
     if (extent < 0)
-      fail(
-          "--calibData: give the extents that pictures get in input '{}', which is {}, with "
-          "--optShapesCalib={}:…",
-          input, session::shape_text(shape), input);
+      fail(ErrorClass::kOptions,
+           "--calibData: give the extents that pictures get in input '{}', which is {}, with "
+           "--optShapesCalib={}:…",
+           input, session::shape_text(shape), input);
   return shape;
 }
 
@@ -72,10 +75,12 @@ void CalibrationData::set_shapes(session::Shapes shapes) {
   shapes_ = std::move(shapes);
   for (const auto& [name, shape] : shapes_) {
     if (shape.empty() || shape[0] < 1)
-      fail("--calibData: input '{}' is {}: its first axis is the batch, of 1 sample or more", name,
+      fail(ErrorClass::kContent,
+           "--calibData: input '{}' is {}: its first axis is the batch, of 1 sample or more", name,
            session::shape_text(shape));
     if (shape[0] != shapes_.begin()->second[0])
-      fail("--calibData: the batch is the first axis of all inputs, and '{}' is {}, '{}' {}",
+      fail(ErrorClass::kContent,
+           "--calibData: the batch is the first axis of all inputs, and '{}' is {}, '{}' {}",
            shapes_.begin()->first, session::shape_text(shapes_.begin()->second), name,
            session::shape_text(shape));
   }
@@ -90,7 +95,8 @@ RunInputs CalibrationData::run_inputs() const {
 const Array& CalibrationData::array(const std::string& name) const {
   const auto found = arrays_.find(name);
   if (found == arrays_.end())
-    fail("--calibData: {}: has no array '{}', which is an input", files_[opened_ - 1], name);
+    fail(ErrorClass::kContent, "--calibData: {}: has no array '{}', which is an input",
+         files_[opened_ - 1], name);
   return found->second;
 }
 
@@ -116,10 +122,10 @@ void CalibrationData::check_rows() {
     const int64_t rows = shape.empty() ? 0 : shape[0];
     if (input == inputs_.front()) rows_ = rows;
     if (rows < 1 || rows != rows_)
-      fail(
-          "--calibData: {}: array '{}' has {} samples along its first axis; expected 1 or more, "
-          "and as many as '{}' has",
-          files_[opened_ - 1], input->getName(), rows, inputs_.front()->getName());
+      fail(ErrorClass::kContent,
+           "--calibData: {}: array '{}' has {} samples along its first axis; expected 1 or more, "
+           "and as many as '{}' has",
+           files_[opened_ - 1], input->getName(), rows, inputs_.front()->getName());
   }
 }
 
@@ -128,13 +134,14 @@ void CalibrationData::check(const nvinfer1::ITensor& input) const {
   const Array& found = array(name);
   const session::Shape& batch = shapes_.at(name);
   if (found.type != input.getType())
-    fail("--calibData: {}: array '{}' is {}, and the input {}", files_[opened_ - 1], name,
-         session::type_name(found.type), session::type_name(input.getType()));
+    fail(ErrorClass::kContent, "--calibData: {}: array '{}' is {}, and the input {}",
+         files_[opened_ - 1], name, session::type_name(found.type),
+         session::type_name(input.getType()));
   if (!std::equal(batch.begin() + 1, batch.end(), found.shape.begin() + 1, found.shape.end()))
-    fail(
-        "--calibData: {}: array '{}' has the shape {}, and a batch of the input {}: all axes but "
-        "the first must agree",
-        files_[opened_ - 1], name, session::shape_text(found.shape), session::shape_text(batch));
+    fail(ErrorClass::kContent,
+         "--calibData: {}: array '{}' has the shape {}, and a batch of the input {}: all axes but "
+         "the first must agree",
+         files_[opened_ - 1], name, session::shape_text(found.shape), session::shape_text(batch));
 }
 
 std::optional<Arrays> CalibrationData::next() {
@@ -144,10 +151,10 @@ std::optional<Arrays> CalibrationData::next() {
     row_ = rows_;
     if (opened_ == files_.size()) {
       if (has_given_) return std::nullopt;
-      fail(
-          "--calibData: {}: holds no whole batch of {} samples, for {} are there: give more, or a "
-          "smaller shape with --optShapesCalib",
-          path_, batch, left_out_);
+      fail(ErrorClass::kContent,
+           "--calibData: {}: holds no whole batch of {} samples, for {} are there: give more, or a "
+           "smaller shape with --optShapesCalib",
+           path_, batch, left_out_);
     }
     open_next();
     for (const auto* input : inputs_) check(*input);
@@ -175,7 +182,7 @@ bool CalibrationData::next(void** addresses) {
     if (memory_[i].reserve(bytes.size()) != cudaSuccess
         || cudaMemcpy(memory_[i].data(), bytes.data(), bytes.size(), cudaMemcpyDefault)
                != cudaSuccess)
-      fail("--calibData: no memory for {} bytes of input '{}'", bytes.size(),
+      fail(ErrorClass::kMemory, "--calibData: no memory for {} bytes of input '{}'", bytes.size(),
            inputs_[i]->getName());
     addresses[i] = memory_[i].data();
   }

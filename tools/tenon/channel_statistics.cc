@@ -38,7 +38,8 @@ struct Channels {
     const auto* values = array.as<float>();
     const auto all = static_cast<size_t>(array.count());
     for (size_t i = 0; i < all; ++i) {
-      if (!std::isfinite(values[i])) fail("tensor '{}' holds NaN or infinity on the samples", name);
+      if (!std::isfinite(values[i]))
+        fail(ErrorClass::kContent, "tensor '{}' holds NaN or infinity on the samples", name);
       const size_t channel = i / inner % channels;
       sums[channel] += values[i];
       largest[channel] = std::max(largest[channel], std::fabs(values[i]));
@@ -86,7 +87,7 @@ ChannelStatistics channel_statistics(std::span<const std::byte> bytes, const std
             found->second.add(name, array);
           return {};
         } catch (const Failure& failure) {
-          return session::Error{failure.what()};
+          return session::Error{with_code(failure.what(), failure.error_class())};
         }
       });
   nvinfer1::IExecutionContext& context = session->context().get();

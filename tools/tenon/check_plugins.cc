@@ -59,7 +59,8 @@ void check_library(const CheckOptions& o) {
   const auto broken = std::ranges::count_if(reports, [](const check::PluginReport& report) {
     return report.count(check::Outcome::kFailed) > 0;
   });
-  if (broken > 0) fail("{} of {} plugins break their contract", broken, reports.size());
+  if (broken > 0)
+    fail(ErrorClass::kVerdict, "{} of {} plugins break their contract", broken, reports.size());
 }
 
 }  // namespace

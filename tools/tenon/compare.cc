@@ -54,7 +54,8 @@ Arrays noise_for(const session::Model& model, const Shapes& shapes) {
     session::Shape shape =
         given != shapes.end() ? given->second : session::to_shape(input.getDimensions());
     if (!session::is_known(shape))
-      fail("input '{}' is dynamic: give its data with --inputs, or its shape with --shapes={}:…",
+      fail(ErrorClass::kShape,
+           "input '{}' is dynamic: give its data with --inputs, or its shape with --shapes={}:…",
            input.getName(), input.getName());
     Array array = value_or_fail(session::make_array(nvinfer1::DataType::kFLOAT, shape));
     if (compare::is_float(input.getType())) fill_with_noise(array, random);
@@ -84,7 +85,7 @@ void warn_of_own_types(const session::Model& model, Logger& logger) {
 
 compare::Report report_of(const CompareOptions& o, Logger& logger) {
   if (o.inputs.empty() && is_plan(o.model))
-    fail("--inputs: a plan is compared on data: give an .npz file");
+    fail(ErrorClass::kOptions, "--inputs: a plan is compared on data: give an .npz file");
   std::optional<session::Model> model;
   if (!is_plan(o.model) && (o.inputs.empty() || o.other.empty()))
     model = parse_model(o.model, o.build, {}, logger, false);
@@ -102,7 +103,8 @@ compare::Report report_of(const CompareOptions& o, Logger& logger) {
   }
   for (const std::string& path : {o.model, other})
     if (is_plan(path))
-      fail("{}: is a plan, whose layers have no tensors left to compare: give the ONNX model",
+      fail(ErrorClass::kOptions,
+           "{}: is a plan, whose layers have no tensors left to compare: give the ONNX model",
            path);
   std::vector<std::unique_ptr<Calibration>> calibrations;  // which live until all is built
   const auto parse = [&](const std::string& path, const BuildOptions& options) {
@@ -112,7 +114,7 @@ compare::Report report_of(const CompareOptions& o, Logger& logger) {
         calibrations.push_back(std::make_unique<Calibration>(parsed, options, logger));
         return parsed;
       } catch (const Failure& failure) {
-        return session::Error{failure.what()};
+        return session::Error{with_code(failure.what(), failure.error_class())};
       }
     };
   };
@@ -155,8 +157,8 @@ void compare_models(const CompareOptions& o, Logger& logger) {
   if (o.max_error < 0) return;
   for (const compare::TensorReport& output : report.outputs)
     if (const double error = output.total.of_range(); !(error <= o.max_error))
-      fail("output '{}' is off by {} of its range, and --maxError allows {}", output.tensor, error,
-           o.max_error);
+      fail(ErrorClass::kVerdict, "output '{}' is off by {} of its range, and --maxError allows {}",
+           output.tensor, error, o.max_error);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace tenon::tool {
 
 /// Throws a Failure unless a call of CUDA's runtime succeeded.
 inline void check_cuda(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) fail("{}: {}", what, cudaGetErrorString(status));
+  if (status != cudaSuccess) fail(ErrorClass::kCuda, "{}: {}", what, cudaGetErrorString(status));
 }
 
 class Event {

@@ -120,11 +120,12 @@ class Writer {
   void finish(Logger& logger) {
     for (const auto& [name, path] : named_)
       if (!written_.contains(name))
-        fail("--saveDebugTensors: the run did not make debug tensor '{}'", name);
+        fail(ErrorClass::kNotInModel, "--saveDebugTensors: the run did not make debug tensor '{}'",
+             name);
     if (count_ == 0)
-      fail(
-          "--saveAllDebugTensors: the engine has no debug tensors: build it with --markDebug or "
-          "--markUnfusedTensorsAsDebugTensors");
+      fail(ErrorClass::kNotInModel,
+           "--saveAllDebugTensors: the engine has no debug tensors: build it with --markDebug or "
+           "--markUnfusedTensorsAsDebugTensors");
     if (formats_.contains("summary")) {
       const ordered_json summary = {{"tensors", tensors_}};
       const std::string text =
@@ -182,14 +183,16 @@ void DebugTensorOptions::check() const {
   for (const std::string& text : named) {
     const auto [name, path] = split_file(text);
     if (name.empty() || path.empty())
-      fail("--saveDebugTensors: '{}' is not a tensor with a file; expected NAME:FILE", text);
+      fail(ErrorClass::kOptions,
+           "--saveDebugTensors: '{}' is not a tensor with a file; expected NAME:FILE", text);
     if (!names.insert(name).second)
-      fail("--saveDebugTensors: tensor '{}' has two files; give it one", name);
+      fail(ErrorClass::kOptions, "--saveDebugTensors: tensor '{}' has two files; give it one",
+           name);
   }
   for (const std::string& format : formats)
     if (std::find(std::begin(kFormats), std::end(kFormats), format) == std::end(kFormats))
-      fail("--saveAllDebugTensors: '{}' is not a format; expected one of: {}", format,
-           fmt::join(kFormats, ", "));
+      fail(ErrorClass::kOptions, "--saveAllDebugTensors: '{}' is not a format; expected one of: {}",
+           format, fmt::join(kFormats, ", "));
 }
 
 void save_debug_tensors(session::Session& session, const DebugTensorOptions& options,
@@ -202,7 +205,7 @@ void save_debug_tensors(session::Session& session, const DebugTensorOptions& opt
           writer.write(name, array);
           return {};
         } catch (const Failure& e) {
-          return session::Error{e.what()};
+          return session::Error{with_code(e.what(), e.error_class())};
         }
       });
   if (!context.setDebugListener(&listener)) fail_with_log(logger, "setDebugListener");
@@ -211,7 +214,8 @@ void save_debug_tensors(session::Session& session, const DebugTensorOptions& opt
   for (const std::string& text : options.named) {
     const std::string name = split_file(text).first;
     if (!context.setTensorDebugState(name.c_str(), true))
-      fail("--saveDebugTensors: the engine has no debug tensor '{}': build it with --markDebug={}",
+      fail(ErrorClass::kNotInModel,
+           "--saveDebugTensors: the engine has no debug tensor '{}': build it with --markDebug={}",
            name, name);
   }
   if (!options.formats.empty())

@@ -136,8 +136,8 @@ void examine_and_print(const DoctorOptions& o, Logger& logger) {
   const auto errors = std::ranges::count(findings, Finding::Level::kError, &Finding::level);
   if (errors == 0) return;
   const auto first = std::ranges::find(findings, Finding::Level::kError, &Finding::level);
-  fail("{} error{} found: {}{}", errors, errors == 1 ? "" : "s", first->what,
-       errors == 1 ? "" : "; and others");
+  fail(ErrorClass::kVerdict, "{} error{} found: {}", errors, errors == 1 ? "" : "s",
+       continued(first->what, errors == 1 ? "" : "; and others"));
 }
 
 // The second word of "tenon 0.1.0 (…)".

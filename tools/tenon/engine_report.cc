@@ -68,9 +68,10 @@ void print_profiles(const nvinfer1::ICudaEngine& engine, Logger& logger) {
 
 void print_plan_version(const std::string& path, Logger& logger) {
   constexpr size_t kVersionAt = 24, kHeader = 28;
-  if (!is_plan(path)) fail("--getPlanVersionOnly: {}: is not a plan", path);
+  if (!is_plan(path)) fail(ErrorClass::kPlan, "--getPlanVersionOnly: {}: is not a plan", path);
   const auto header = read_file(path, kHeader);
-  if (header.size() < kHeader) fail("--getPlanVersionOnly: {}: is not a whole plan", path);
+  if (header.size() < kHeader)
+    fail(ErrorClass::kPlan, "--getPlanVersionOnly: {}: is not a whole plan", path);
   const auto part = [&](size_t i) { return std::to_integer<int>(header[kVersionAt + i]); };
   logger.say(fmt::format("Plan was created with TensorRT version {}.{}.{}.{}", part(0), part(1),
                          part(2), part(3)));

@@ -2,20 +2,23 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <tenon/error_codes.h>
 #include <tenon/printable.h>
 #include <tenon/session/error_log.h>
 #include <tenon/session/result.h>
 
-#include <stdexcept>
+#include <algorithm>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace tenon::tool {
 
-class Failure : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// Of the class that is said, else of kCommand.
+class Failure : public CodedError {
+ public:
+  explicit Failure(const std::string& text) : CodedError(ErrorClass::kCommand, text) {}
+  using CodedError::CodedError;
 };
 
 /// Numbers as they are, and everything else as a text on one line: names come from files.
@@ -34,11 +37,21 @@ template <class... Args>
   throw Failure(fmt::format(text, shown(args)...));
 }
 
-/// The text on one line as it is printed, with this code of tenon/error_codes.h behind it where it
-/// has none: what the engine says has one.
-inline std::string with_code(const std::string& text, std::string_view code) {
-  const std::string line = printable(text, true);
-  return line.find("[TN") != std::string::npos ? line : fmt::format("{} [{}]", line, code);
+template <class... Args>
+[[noreturn]] void fail(ErrorClass error_class, fmt::format_string<Shown<Args>...> text,
+                       const Args&... args) {
+  throw Failure(error_class, fmt::format(text, shown(args)...));
+}
+
+/// The text and what follows it, in front of the code where it has one.
+inline std::string continued(const std::string& text, const std::string& more) {
+  const size_t code = std::min(text.rfind(" [TN"), text.size());
+  return text.substr(0, code) + more + text.substr(code);
+}
+
+/// The text as it is printed, with the code behind it.
+inline std::string printed(const std::string& text, ErrorClass error_class) {
+  return with_code(printable(text, true), error_class);
 }
 
 /// The value of a result; throws its error.

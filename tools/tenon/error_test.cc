@@ -25,6 +25,23 @@ TEST(Fail, NamesForgeNoLinesAndCommandNoTerminal) {
   EXPECT_EQ(failure("{}", "größer"), "größer");
 }
 
+TEST(Fail, SaysItsClass) {
+  try {
+    fail(ErrorClass::kFile, "{}: gone", "x");
+  } catch (const std::exception& e) {
+    EXPECT_EQ(class_of(e), ErrorClass::kFile);
+    EXPECT_EQ(printed(e.what(), class_of(e)), "x: gone [TN2005]");
+  }
+  EXPECT_EQ(class_of(Failure("x")), ErrorClass::kCommand);
+  EXPECT_EQ(class_of(std::runtime_error("x")), ErrorClass::kCommand);
+}
+
+TEST(Printed, HasOneCodeAtItsEnd) {
+  EXPECT_EQ(printed("a shape [TN5001]", ErrorClass::kCommand), "a shape [TN5001]");
+  EXPECT_EQ(continued("a shape [TN5001]", "; choose another"), "a shape; choose another [TN5001]");
+  EXPECT_EQ(continued("a shape", "; choose another"), "a shape; choose another");
+}
+
 TEST(Printable, KeepsLineBreaksWhenTold) {
   EXPECT_EQ(printable("gr\xc3\xb6\xc3\x9f"
                       "er \xe2\x82\xac"),

@@ -26,10 +26,10 @@ const ErrorExplanation& explanation_of(const std::string& code) {
   const auto* const found = std::ranges::find_if(
       kErrorCodes, [&](const ErrorExplanation& e) { return std::to_string(e.number) == digits; });
   if (found == std::end(kErrorCodes))
-    fail(
-        "there is no code '{}': messages end with theirs, such as TN2002, and `tenon explain` "
-        "lists all",
-        code);
+    fail(ErrorClass::kOptions,
+         "there is no code '{}': messages end with theirs, such as TN2002, and `tenon explain` "
+         "lists all",
+         code);
   return *found;
 }
 

@@ -35,15 +35,15 @@ bool same_file(const std::string& a, const std::string& b) {
 void check_writable(const NamedFile& file) {
   struct stat info{};
   if (::stat(file.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    fail("{}: {}: cannot write: it is {}", file.option, file.path,
+    fail(ErrorClass::kFile, "{}: {}: cannot write: it is {}", file.option, file.path,
          S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
   const std::string folder = folder_of(file.path);
   if (::stat(folder.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
     errno = ENOTDIR;
   else if (::access(folder.c_str(), W_OK | X_OK) == 0)
     return;
-  fail("{}: {}: cannot write in the folder {}: {}", file.option, file.path, folder,
-       std::strerror(errno));
+  fail(ErrorClass::kFile, "{}: {}: cannot write in the folder {}: {}", file.option, file.path,
+       folder, std::strerror(errno));
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ void check_files(const std::vector<NamedFile>& read, const std::vector<NamedFile
     if (file.path.empty()) continue;
     const auto check_other = [&](const NamedFile& other) {
       if (!other.path.empty() && same_file(file.path, other.path))
-        fail("{}: {}: would write over the file of {}: name another", file.option, file.path,
-             other.option);
+        fail(ErrorClass::kOptions, "{}: {}: would write over the file of {}: name another",
+             file.option, file.path, other.option);
     };
     for (const NamedFile& other : read) check_other(other);
     for (size_t k = 0; k < i; ++k) check_other(written[k]);

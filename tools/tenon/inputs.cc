@@ -13,14 +13,15 @@ Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
   const auto shape = it != shapes.end() ? it->second : declared_shape(engine, name);
   for (int64_t extent : shape)
     if (extent < 0)
-      fail("--loadInputs: give the shape of input '{}' with --shapes={}:…", name, name);
+      fail(ErrorClass::kShape, "--loadInputs: give the shape of input '{}' with --shapes={}:…",
+           name, name);
   Array array = value_or_fail(session::make_array(engine.getTensorDataType(name.c_str()), shape));
   const auto bytes = read_file(path);
   const session::Format format(engine.getTensorFormat(name.c_str()));
   const size_t expected = value_or_fail(format.bytes(array.type, shape));
   if (bytes.size() != expected)
-    fail("{}: has {} bytes; input '{}' of shape {} takes {}", path, bytes.size(), name,
-         session::shape_text(shape), expected);
+    fail(ErrorClass::kContent, "{}: has {} bytes; input '{}' of shape {} takes {}", path,
+         bytes.size(), name, session::shape_text(shape), expected);
   value_or_fail(format.unpack(bytes.data(), array));
   return array;
 }
@@ -32,7 +33,8 @@ std::string name_or_only(const std::string& name, const std::vector<std::string>
   if (!name.empty()) check_name(name, names, kind);
   if (!name.empty()) return name;
   if (names.size() == 1) return names[0];
-  fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
+  fail(ErrorClass::kOptions, "{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "),
+       option, names[0]);
 }
 
 session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
@@ -79,8 +81,8 @@ std::unique_ptr<session::Session> make_session(nvinfer1::ICudaEngine& engine, Lo
   const int32_t profile = options.profile;
   const int32_t count = engine.getNbOptimizationProfiles();
   if (profile < 0 || profile >= count)
-    fail("--useProfile={}: the engine has {} profile{}, numbered from 0", profile, count,
-         count == 1 ? "" : "s");
+    fail(ErrorClass::kOptions, "--useProfile={}: the engine has {} profile{}, numbered from 0",
+         profile, count, count == 1 ? "" : "s");
   return value_or_fail(session::Session::make(engine, logger, options));
 }
 
@@ -96,16 +98,18 @@ void set_inputs(session::Session& session, const Arrays& arrays, const Shapes& s
   for (const auto& [name, array] : arrays)
     if (const auto entry = wanted.try_emplace(name, array.shape).first;
         entry->second != array.shape)
-      fail(
-          "input '{}' gets data of shape {}, and --shapes says {}: leave out --shapes, or change "
-          "the data",
-          name, session::shape_text(array.shape), session::shape_text(entry->second));
+      fail(ErrorClass::kContent,
+           "input '{}' gets data of shape {}, and --shapes says {}: leave out --shapes, or change "
+           "the data",
+           name, session::shape_text(array.shape), session::shape_text(entry->second));
   if (const auto done = session.set_shapes(wanted); !done) {
     const int32_t profiles = session.context().engine().getNbOptimizationProfiles();
-    throw Failure(profiles == 1
-                      ? done.error()
-                      : fmt::format("{}; the engine has {} profiles, and --useProfile chooses one",
-                                    done.error(), profiles));
+    throw Failure(
+        profiles == 1
+            ? done.error()
+            : continued(done.error(), fmt::format("; the engine has {} profiles, and --useProfile "
+                                                  "chooses one",
+                                                  profiles)));
   }
   value_or_fail(session.set_values(arrays, values));
 }

@@ -38,7 +38,8 @@ T value_of(std::span<const Name<T>> names, std::string_view text, const char* op
     if (name == text) return value;
     known.push_back(name);
   }
-  fail("{}: '{}' is not a {}; expected one of: {}", option, text, what, fmt::join(known, ", "));
+  fail(ErrorClass::kOptions, "{}: '{}' is not a {}; expected one of: {}", option, text, what,
+       fmt::join(known, ", "));
 }
 
 struct IoFormat {
@@ -51,7 +52,8 @@ std::vector<IoFormat> parse(const char* option, const std::string& text) {
   for (const std::string& part : CLI::detail::split(text, ',')) {
     const auto [type, formats] = split_name(part);
     if (type.empty())
-      fail("{}: '{}' is not a type and a format; expected TYPE:FORMAT, as fp32:chw", option, part);
+      fail(ErrorClass::kOptions,
+           "{}: '{}' is not a type and a format; expected TYPE:FORMAT, as fp32:chw", option, part);
     IoFormat one{parse_type(option, type), 0};
     for (const std::string& format : CLI::detail::split(formats, '+'))
       one.formats |=
@@ -83,7 +85,8 @@ void for_each_tensor(const char* option, const std::string& text, int32_t count,
   if (text.empty()) return;
   const auto list = parse(option, text);
   if (list.size() != 1 && list.size() != static_cast<size_t>(count))
-    fail("{}: {} are given; expected one for all, or one for each of the {} tensors", option,
+    fail(ErrorClass::kOptions,
+         "{}: {} are given; expected one for all, or one for each of the {} tensors", option,
          list.size(), count);
   for (int32_t i = 0; i < count; ++i) apply(i, list[list.size() == 1 ? 0 : static_cast<size_t>(i)]);
 }

@@ -41,7 +41,8 @@ void print_layer_times(const LayerProfiler& profiler, Logger& logger) {
 ordered_json layer_details(nvinfer1::IExecutionContext& context, Logger& logger) {
   ordered_json layers = ordered_json::parse(layers_json(context, logger))["Layers"];
   if (layers.empty() || !layers[0].is_object())
-    fail("--layers: the plan has no details: build it with --profilingVerbosity=detailed");
+    fail(ErrorClass::kNotInModel,
+         "--layers: the plan has no details: build it with --profilingVerbosity=detailed");
   return layers;
 }
 

@@ -22,9 +22,10 @@ std::vector<Rule> rules_of(const char* option, const std::vector<std::string>& t
     for (const std::string& part : CLI::detail::split(text, ',')) {
       const auto [name, types] = split_name(part);
       if (name.empty())
-        fail("{}: '{}' names no layer; expected NAME:TYPE, as *:fp16", option, part);
+        fail(ErrorClass::kOptions, "{}: '{}' names no layer; expected NAME:TYPE, as *:fp16", option,
+             part);
       if (std::count(name.begin(), name.end(), '*') > 1)
-        fail("{}: '{}' has more than one *", option, name);
+        fail(ErrorClass::kOptions, "{}: '{}' has more than one *", option, name);
       rules.push_back({name, types});
     }
   return rules;
@@ -45,7 +46,8 @@ void apply(const char* option, const std::vector<std::string>& texts,
       if (is_exact || has_floats) set(layer, rule.types);
     }
     if (!is_used)
-      fail("{}: the model has no layer '{}'; `tenon dump` lists them", option, rule.name);
+      fail(ErrorClass::kNotInModel, "{}: the model has no layer '{}'; `tenon dump` lists them",
+           option, rule.name);
   }
 }
 
@@ -66,8 +68,11 @@ void set_layer_types(session::Model& model, const BuildOptions& options) {
           i, parse_type(kTypes, list[std::min<size_t>(static_cast<size_t>(i), list.size() - 1)]));
   });
   apply(kDevices, options.layer_devices, network, [&](ILayer& layer, const std::string& device) {
-    if (device == "DLA") fail("{}: {}: there is no DLA here; remove it", kDevices, layer.getName());
-    if (device != "GPU") fail("{}: '{}' is not a device; expected GPU", kDevices, device);
+    if (device == "DLA")
+      fail(ErrorClass::kOptions, "{}: {}: there is no DLA here; remove it", kDevices,
+           layer.getName());
+    if (device != "GPU")
+      fail(ErrorClass::kOptions, "{}: '{}' is not a device; expected GPU", kDevices, device);
     model.config->setDeviceType(&layer, nvinfer1::DeviceType::kGPU);
   });
 }

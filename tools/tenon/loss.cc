@@ -50,12 +50,13 @@ double Loss::Sums::loss(LossMetric metric) const {
 void Loss::add(const session::Arrays& found, const session::Arrays& expected) {
   for (const auto& [name, array] : expected) {
     const auto other = found.find(name);
-    if (other == found.end()) fail("--maxLoss: the quantized model has no output '{}'", name);
+    if (other == found.end())
+      fail(ErrorClass::kNotInModel, "--maxLoss: the quantized model has no output '{}'", name);
     if (other->second.shape != array.shape)
-      fail(
-          "--maxLoss: output '{}' is {} in float and {} in int8: a loss needs outputs whose shape "
-          "does not depend on data",
-          name, session::shape_text(array.shape), session::shape_text(other->second.shape));
+      fail(ErrorClass::kNotInModel,
+           "--maxLoss: output '{}' is {} in float and {} in int8: a loss needs outputs whose shape "
+           "does not depend on data",
+           name, session::shape_text(array.shape), session::shape_text(other->second.shape));
     const std::vector<double> f = value_or_fail(session::numbers(other->second)),
                               e = value_or_fail(session::numbers(array));
     Sums& sums = outputs_[name];

@@ -13,6 +13,8 @@
 
 namespace {
 
+using tenon::ErrorClass;
+
 int run(int argc, char** argv, tenon::tool::Logger& logger) {
   using namespace tenon::tool;
   CLI::App app{"Tenon: build and run neural networks through TensorRT's interface"};
@@ -29,7 +31,8 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
   try {
     const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
     if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
-      fail("there is no command '{}': run `tenon --help` for those there are [TN8001]", argv[1]);
+      fail(ErrorClass::kOptions, "there is no command '{}': run `tenon --help` for those there are",
+           argv[1]);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::CallForHelp& e) {
@@ -38,11 +41,11 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "tenon: {}\nRun `tenon --help` or `tenon COMMAND --help`.\n",
-               with_code(e.what(), "TN8001"));
+               printed(e.what(), ErrorClass::kOptions));
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tenon: {}\n", with_code("out of memory", "TN1005"));
+    fmt::print(stderr, "tenon: {}\n", printed("out of memory", ErrorClass::kMemory));
   } catch (const std::exception& e) {
-    fmt::print(stderr, "tenon: {}\n", with_code(e.what(), "TN8002"));
+    fmt::print(stderr, "tenon: {}\n", printed(e.what(), tenon::class_of(e)));
   }
   return 1;
 }
@@ -51,8 +54,9 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
 bool is_printed() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-  fmt::print(stderr, "tenon: standard output cannot be written{}{}\n", errno != 0 ? ": " : "",
-             errno != 0 ? std::strerror(errno) : "");
+  const std::string reason = errno != 0 ? fmt::format(": {}", std::strerror(errno)) : "";
+  fmt::print(stderr, "tenon: {}\n",
+             with_code("standard output cannot be written" + reason, ErrorClass::kFile));
   return false;
 }
 

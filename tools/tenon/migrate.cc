@@ -26,7 +26,8 @@ struct MigrateOptions {
 std::string source_of(const std::string& path) {
   constexpr size_t kMaxBytes = size_t{1} << 26;  // 64 MiB
   const auto bytes = read_file(path, kMaxBytes + 1);
-  if (bytes.size() > kMaxBytes) fail("{}: is larger than 64 MiB, and no source", path);
+  if (bytes.size() > kMaxBytes)
+    fail(ErrorClass::kContent, "{}: is larger than 64 MiB, and no source", path);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -83,7 +84,7 @@ void migrate_files(const MigrateOptions& o) {
                : strange == 0 ? "; Tenon's headers have all of them"
                               : fmt::format("; Tenon's headers lack {} of them", strange));
   }
-  if (gone > 0) fail("the sources use what TensorRT {} has not", o.to);
+  if (gone > 0) fail(ErrorClass::kVerdict, "the sources use what TensorRT {} has not", o.to);
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ void mark_debug_tensors(nvinfer1::INetworkDefinition& network, const BuildOption
     const auto found =
         std::find_if(tensors.begin(), tensors.end(),
                      [&](const nvinfer1::ITensor* t) { return name == t->getName(); });
-    if (found == tensors.end()) fail("--markDebug: the model has no tensor '{}'", name);
+    if (found == tensors.end())
+      fail(ErrorClass::kNotInModel, "--markDebug: the model has no tensor '{}'", name);
     if (!network.markDebug(**found)) fail_with_log(logger, "--markDebug=" + name);
   }
 }
@@ -155,7 +156,8 @@ bool is_plan(const std::string& path) {
 session::Model parse_model(const std::string& path, const BuildOptions& options,
                            const RunInputs& inputs, Logger& logger, bool with_profile) {
   if (is_plan(path))
-    fail("{}: is a plan already: `tenon run`, `bench` and `inspect` take plans", path);
+    fail(ErrorClass::kOptions,
+         "{}: is a plan already: `tenon run`, `bench` and `inspect` take plans", path);
   options.check();
   session::Model model = value_or_fail(
       session::Model::parse_file(path, logger, network_flags(options), options.prefers_plugins));

@@ -41,7 +41,8 @@ void require_free(const PluginNames& names) {
   for (const TemplateFile& file : template_files())
     if (names.type != kTemplate.type && fs::path(file.name).extension() == ".cc"
         && std::regex_search(file.text.begin(), file.text.end(), word))
-      fail("a plugin cannot be named '{}', which has a meaning in C++ or in the kit", names.type);
+      fail(ErrorClass::kOptions,
+           "a plugin cannot be named '{}', which has a meaning in C++ or in the kit", names.type);
 }
 
 void write_files(const fs::path& folder, const PluginNames& names) {
@@ -50,16 +51,17 @@ void write_files(const fs::path& folder, const PluginNames& names) {
     std::ofstream out(path, std::ios::binary);
     out << renamed(file.text, names);
     out.close();
-    if (!out) fail("{} cannot be written: {}", path.string(), std::strerror(errno));
+    if (!out)
+      fail(ErrorClass::kFile, "{} cannot be written: {}", path.string(), std::strerror(errno));
   }
 }
 
 void write_folder(const fs::path& folder, const PluginNames& names) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(folder, error)))
-    fail("{} exists: remove it, or say --folder=ANOTHER", folder.string());
+    fail(ErrorClass::kFile, "{} exists: remove it, or say --folder=ANOTHER", folder.string());
   if (!fs::create_directory(folder, error))
-    fail("the folder {} cannot be made: {}", folder.string(), error.message());
+    fail(ErrorClass::kFile, "the folder {} cannot be made: {}", folder.string(), error.message());
   try {
     write_files(folder, names);
   } catch (...) {
@@ -80,10 +82,10 @@ std::string installed_in() {
 PluginNames plugin_names(const std::string& given) {
   static const std::regex kName("[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*");
   if (!std::regex_match(given, kName))
-    fail(
-        "'{}' is no name for a plugin: expected letters, digits and single underscores, as in "
-        "MyPlugin or my_plugin",
-        given);
+    fail(ErrorClass::kOptions,
+         "'{}' is no name for a plugin: expected letters, digits and single underscores, as in "
+         "MyPlugin or my_plugin",
+         given);
   PluginNames names;
   for (size_t i = 0; i < given.size(); ++i) {
     const char c = given[i];

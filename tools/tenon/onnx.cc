@@ -34,7 +34,8 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (fs::temp_directory_path() / "tenon_onnx_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) fail("{}: cannot be made", pattern);
+    if (::mkdtemp(pattern.data()) == nullptr)
+      fail(ErrorClass::kFile, "{}: cannot be made", pattern);
     path_ = pattern;
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -69,12 +70,15 @@ Command command_of(const std::vector<std::string>& words) {
     else if (command.model.empty())
       command.model = word;
     else
-      fail("'{}' is no verb, and the model is '{}': `tenon onnx --help` lists the verbs", word,
+      fail(ErrorClass::kOptions,
+           "'{}' is no verb, and the model is '{}': `tenon onnx --help` lists the verbs", word,
            command.model);
   }
-  if (command.model.empty()) fail("onnx: name a model, or - for standard input");
+  if (command.model.empty())
+    fail(ErrorClass::kOptions, "onnx: name a model, or - for standard input");
   if (command.steps.empty())
-    fail("onnx: say what to do with '{}': `tenon onnx --help` lists the verbs", command.model);
+    fail(ErrorClass::kOptions,
+         "onnx: say what to do with '{}': `tenon onnx --help` lists the verbs", command.model);
   return command;
 }
 
@@ -129,11 +133,11 @@ void edit_model(const OnnxOptions& o, Logger& logger) {
   if (o.output == "-") {
     const std::string bytes = model.serialize(external_of(o.external));
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
-      fail("standard output cannot be written");
+      fail(ErrorClass::kFile, "standard output cannot be written");
   } else if (!o.output.empty()) {
     model.save(o.output, {external_of(o.external), o.threshold, o.location});
   } else if (model.steps() > 0 && o.patch.empty() && !o.prints_patch && !o.verifies) {
-    fail("onnx: the model was changed: say with -o where to write it");
+    fail(ErrorClass::kOptions, "onnx: the model was changed: say with -o where to write it");
   }
 }
 

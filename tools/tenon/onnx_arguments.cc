@@ -32,7 +32,7 @@ int64_t integer_of(const char* verb, const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    fail("{}: '{}' is no whole number", verb, text);
+    fail(ErrorClass::kOptions, "{}: '{}' is no whole number", verb, text);
   return value;
 }
 
@@ -40,6 +40,7 @@ std::pair<std::string, std::string> two_parts(const char* verb, const std::strin
   const auto parts = split(text, ':');
   if (parts.size() != 2 || parts[0].empty() || parts[1].empty())
     fail(
+        ErrorClass::kOptions,
         "{}: '{}' is not two names with a colon between them; a name with a colon stands in quotes",
         verb, text);
   return {without_quotes(parts[0]), parts[1]};
@@ -54,9 +55,10 @@ edit::Extent extent_of(const std::string& text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   if (is_number) return {integer_of("extent", text), ""};
   if (text == "?" || text == "-1") return {};
-  if (text.empty()) fail("an extent is empty: give a number, a name, or ?");
+  if (text.empty()) fail(ErrorClass::kOptions, "an extent is empty: give a number, a name, or ?");
   if (text.starts_with('-'))
-    fail("'{}' is no extent: give a number from 0 on, a name that does not begin with -, or ?",
+    fail(ErrorClass::kOptions,
+         "'{}' is no extent: give a number from 0 on, a name that does not begin with -, or ?",
          text);
   return {-1, text};
 }
@@ -103,7 +105,7 @@ edit::Node node_of(const std::string& text) {
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     if (equals == std::string::npos || equals == 0)
-      fail("'{}' is not an attribute: write NAME=VALUE", words[i]);
+      fail(ErrorClass::kOptions, "'{}' is not an attribute: write NAME=VALUE", words[i]);
     node.attributes.emplace_back(words[i].substr(0, equals),
                                  attribute_value_of(words[i].substr(equals + 1)));
   }

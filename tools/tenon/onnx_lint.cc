@@ -37,8 +37,9 @@ edit::Model model_of(const std::string& path) {
 void lint_model(const LintOptions& o, Logger& logger) {
   check_files({{"model", o.model == "-" ? "" : o.model}, {"--rules", o.rules}},
               {{"-o", o.output == o.model ? "" : o.output}, {"--sarif", o.sarif}});
-  if (o.fixes && o.output.empty()) fail("onnx lint --fix: say with -o where to write the model");
-  if (!o.fixes && !o.output.empty()) fail("onnx lint: -o is for --fix");
+  if (o.fixes && o.output.empty())
+    fail(ErrorClass::kOptions, "onnx lint --fix: say with -o where to write the model");
+  if (!o.fixes && !o.output.empty()) fail(ErrorClass::kOptions, "onnx lint: -o is for --fix");
   o.common.apply(logger);
   const auto rules = lint::own_rules(rules_text(o.rules), o.rules);
   edit::Model model = model_of(o.model);
@@ -56,7 +57,8 @@ void lint_model(const LintOptions& o, Logger& logger) {
       std::count_if(findings.begin(), findings.end(), [&](const lint::Finding& finding) {
         return static_cast<int>(finding.severity) >= o.min_severity;
       }));
-  if (bad > 0) fail("onnx lint: {} findings that --failOn does not let pass", bad);
+  if (bad > 0)
+    fail(ErrorClass::kVerdict, "onnx lint: {} findings that --failOn does not let pass", bad);
 }
 
 }  // namespace

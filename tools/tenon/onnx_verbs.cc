@@ -34,7 +34,7 @@ std::string show(Model& model, const std::string& text) {
     else if (word == "constants")
       options.constants = true;
     else
-      fail("show: '{}' is not 'shapes', 'constants', 'json' or 'html'", word);
+      fail(ErrorClass::kOptions, "show: '{}' is not 'shapes', 'constants', 'json' or 'html'", word);
   }
   if (!is_page) return is_json ? edit::show_json(model, options) : edit::show_text(model, options);
   options.shapes = true;
@@ -44,7 +44,8 @@ std::string show(Model& model, const std::string& text) {
 std::string extract_part(Model& model, const std::string& text) {
   const auto parts = split(text, ':');
   if (parts.size() > 2)
-    fail("extract: '{}' is not INPUTS:OUTPUTS or OUTPUTS; a name with a colon stands in quotes",
+    fail(ErrorClass::kOptions,
+         "extract: '{}' is not INPUTS:OUTPUTS or OUTPUTS; a name with a colon stands in quotes",
          text);
   const bool has_inputs = parts.size() == 2;
   edit::extract(model, has_inputs ? names_of(parts[0]) : std::vector<std::string>(),
@@ -68,7 +69,8 @@ std::string fold(Model& model, const std::string& text) {
   edit::FoldOptions options;
   if (!text.empty()) {
     const int64_t mib = integer_of("fold", text);
-    if (mib < 0 || mib > (1 << 20)) fail("fold: the limit of {} MiB is not possible", mib);
+    if (mib < 0 || mib > (1 << 20))
+      fail(ErrorClass::kOptions, "fold: the limit of {} MiB is not possible", mib);
     options.max_bytes = static_cast<size_t>(mib) << 20;
   }
   const size_t folded = edit::fold_constants(model, options);
@@ -101,13 +103,14 @@ std::string set_dim(Model& model, const std::string& text) {
 
 edit::NodeId find_node(const Model& model, const std::string& name) {
   const auto node = model.find_node(name);
-  if (!node) fail("there is no node '{}'", name);
+  if (!node) fail(ErrorClass::kNotInModel, "there is no node '{}'", name);
   return *node;
 }
 
 std::string swap(Model& model, const std::string& text) {
   const size_t colon = single_colon(text);
-  if (colon == std::string::npos || colon == 0) fail("swap: '{}' is not NODE:OPERATOR", text);
+  if (colon == std::string::npos || colon == 0)
+    fail(ErrorClass::kOptions, "swap: '{}' is not NODE:OPERATOR", text);
   const edit::Node node = node_of(text.substr(colon + 1));
   edit::set_operator(model, find_node(model, without_quotes(text.substr(0, colon))), node.op_type,
                      node.domain, node.attributes);
@@ -118,7 +121,8 @@ std::string replace(Model& model, const std::string& text) {
   const size_t first = single_colon(text);
   const size_t second =
       first == std::string::npos ? std::string::npos : single_colon(text, first + 1);
-  if (second == std::string::npos) fail("replace: '{}' is not INPUTS:OUTPUTS:OPERATOR", text);
+  if (second == std::string::npos)
+    fail(ErrorClass::kOptions, "replace: '{}' is not INPUTS:OUTPUTS:OPERATOR", text);
   edit::replace_between(model, names_of(text.substr(0, first)),
                         names_of(text.substr(first + 1, second - first - 1)),
                         node_of(text.substr(second + 1)));
@@ -128,7 +132,7 @@ std::string replace(Model& model, const std::string& text) {
 std::string set_attribute(Model& model, const std::string& text) {
   const size_t colon = single_colon(text), equals = text.find('=', colon);
   if (colon == std::string::npos || equals == std::string::npos)
-    fail("set-attribute: '{}' is not NODE:NAME=VALUE", text);
+    fail(ErrorClass::kOptions, "set-attribute: '{}' is not NODE:NAME=VALUE", text);
   const edit::NodeId id = find_node(model, without_quotes(text.substr(0, colon)));
   edit::Node node = model.node(id);
   const std::string name = text.substr(colon + 1, equals - colon - 1);
@@ -143,10 +147,10 @@ std::string set_attribute(Model& model, const std::string& text) {
 std::string set_constant(Model& model, const std::string& text) {
   const auto [name, path] = two_names("set-constant", text);
   const auto old = model.constant(name);
-  if (!old) fail("there is no initializer or Constant '{}'", name);
+  if (!old) fail(ErrorClass::kNotInModel, "there is no initializer or Constant '{}'", name);
   const Arrays arrays = read_npz(path);
   const auto found = arrays.size() == 1 ? arrays.begin() : arrays.find(name);
-  if (found == arrays.end()) fail("{}: holds no array '{}'", path, name);
+  if (found == arrays.end()) fail(ErrorClass::kContent, "{}: holds no array '{}'", path, name);
   static const std::map<int32_t, nvinfer1::DataType> types = {
       {1, nvinfer1::DataType::kFLOAT}, {2, nvinfer1::DataType::kUINT8},
       {3, nvinfer1::DataType::kINT8},  {6, nvinfer1::DataType::kINT32},
@@ -154,7 +158,8 @@ std::string set_constant(Model& model, const std::string& text) {
       {10, nvinfer1::DataType::kHALF}, {16, nvinfer1::DataType::kBF16}};
   const auto type = types.find(old->type);
   if (type == types.end())
-    fail("'{}' is of element type {}, which arrays cannot have", name, old->type);
+    fail(ErrorClass::kNotSupported, "'{}' is of element type {}, which arrays cannot have", name,
+         old->type);
   const Array array = value_or_fail(session::convert(found->second, type->second, name));
   model.set_constant(name,
                      {old->type,
@@ -167,11 +172,12 @@ std::string set_constant(Model& model, const std::string& text) {
 std::string merge(Model& model, const std::string& text, bool in_front) {
   const auto parts = split(text, ':');
   const char* const verb = in_front ? "prepend" : "append";
-  if (parts.size() < 2 || parts.size() > 3) fail("{}: '{}' is not FILE:OUTPUT=INPUT", verb, text);
+  if (parts.size() < 2 || parts.size() > 3)
+    fail(ErrorClass::kOptions, "{}: '{}' is not FILE:OUTPUT=INPUT", verb, text);
   edit::MergeOptions options;
   for (const std::string& link : split(parts[1], ',')) {
     const auto names = split(link, '=');
-    if (names.size() != 2) fail("{}: '{}' is not OUTPUT=INPUT", verb, link);
+    if (names.size() != 2) fail(ErrorClass::kOptions, "{}: '{}' is not OUTPUT=INPUT", verb, link);
     options.links.emplace_back(without_quotes(names[0]), without_quotes(names[1]));
   }
   if (parts.size() == 3) options.prefix = without_quotes(parts[2]);
@@ -220,10 +226,10 @@ std::string insert_qdq(Model& model, const std::string& text) {
     else if (words[i] == "type=uint8" || words[i] == "type=int8")
       parameters.is_unsigned = words[i] == "type=uint8";
     else
-      fail(
-          "insert-qdq: '{}' is not scale=0.1, scale=[0.1;0.2], zero_point=0, axis=1, type=int8 or "
-          "type=uint8",
-          words[i]);
+      fail(ErrorClass::kOptions,
+           "insert-qdq: '{}' is not scale=0.1, scale=[0.1;0.2], zero_point=0, axis=1, type=int8 or "
+           "type=uint8",
+           words[i]);
   }
   edit::insert_quantization(model, without_quotes(words[0]), parameters);
   return {};
@@ -308,8 +314,10 @@ OnnxStep onnx_step(const std::string& word) {
     const bool has_argument = equals != std::string::npos;
     const bool needs_one =
         !verb.argument.empty() && !(verb.argument.front() == '[' && verb.argument.back() == ']');
-    if (needs_one && !has_argument) fail("{} needs {}={}", name, name, verb.argument);
-    if (verb.argument.empty() && has_argument) fail("{} takes nothing behind it", name);
+    if (needs_one && !has_argument)
+      fail(ErrorClass::kOptions, "{} needs {}={}", name, name, verb.argument);
+    if (verb.argument.empty() && has_argument)
+      fail(ErrorClass::kOptions, "{} takes nothing behind it", name);
     return {&verb, has_argument ? word.substr(equals + 1) : ""};
   }
   return {};

@@ -137,7 +137,8 @@ Arrays noise(const session::Model& model, const Limits& limits, const Shapes& sh
     const nvinfer1::ITensor& input = *model.network->getInput(i);
     const auto found = shapes.find(input.getName());
     if (found == shapes.end())
-      fail("--verify: input '{}' has no shape: give it with --verifyShapes", input.getName());
+      fail(ErrorClass::kShape, "--verify: input '{}' has no shape: give it with --verifyShapes",
+           input.getName());
     Array array = value_or_fail(session::make_array(nvinfer1::DataType::kFLOAT, found->second));
     const nvinfer1::DataType type = input.getType();
     if (type == nvinfer1::DataType::kFLOAT || type == nvinfer1::DataType::kHALF
@@ -195,7 +196,8 @@ void check_batch(const session::Model& before, int64_t old, int64_t batch, const
     for (size_t axis = 0; axis < was.size() && was.size() == is.size(); ++axis)
       follows |= was[axis] == old && is[axis] == batch;
     if (!follows)
-      fail("--verify: output '{}' is {} with a batch of {}, and was {} with {}: it does not follow",
+      fail(ErrorClass::kVerdict,
+           "--verify: output '{}' is {} with a batch of {}, and was {} with {}: it does not follow",
            output.getName(), session::shape_text(is), batch, session::shape_text(was), old);
   }
 }
@@ -240,6 +242,7 @@ void add_computed(const session::Model& after, nvinfer1::ICudaEngine& before, Ar
     if (missing.erase(name) > 0) arrays.emplace(name, array);
   if (!missing.empty())
     fail(
+        ErrorClass::kNotInModel,
         "--verify: the model before has no tensor '{}', which is an input of the one after, so the "
         "two cannot be compared",
         *missing.begin());
@@ -279,13 +282,15 @@ void verify_models(const std::string& before, const std::string& after,
     const LoadedModel fresh = load_model(after, exact, inputs_for(b, arrays), logger, true);
     const auto report =
         value_or_fail(compare::compare_outputs(*fresh.engine, *old.engine, arrays, logger));
-    if (report.outputs.empty()) fail("--verify: the models have no output of the same name");
+    if (report.outputs.empty())
+      fail(ErrorClass::kNotInModel, "--verify: the models have no output of the same name");
     for (const compare::TensorReport& output : report.outputs) {
       const double error = output.total.of_range();
       fmt::print("verify: {}: '{}' differs by {:.3g} of its range\n", shapes_text(arrays),
                  printable(output.tensor), error);
       if (!(error <= options.max_error))
-        fail("--verify: output '{}' differs by {} of its range, and --verifyError allows {}",
+        fail(ErrorClass::kVerdict,
+             "--verify: output '{}' differs by {} of its range, and --verifyError allows {}",
              output.tensor, error, options.max_error);
       largest = std::max(largest, error);
     }

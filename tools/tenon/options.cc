@@ -39,12 +39,13 @@ void load_plugins(const std::string& name, Logger& logger) {
     const auto start = read_file(path, kMagic.size());
     if (start.size() != kMagic.size()
         || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
-      fail("--plugins: {}: is not a shared library", path);
+      fail(ErrorClass::kPluginLibrary, "--plugins: {}: is not a shared library", path);
   }
   const auto before = registered_plugins();
   if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr) {
     const std::string cause = logger.take_error();
-    fail("{}: cannot load the plugin library{}{}", name, cause.empty() ? "" : ": ", cause);
+    fail(ErrorClass::kPluginLibrary, "{}: cannot load the plugin library{}{}", name,
+         cause.empty() ? "" : ": ", cause);
   }
   if (registered_plugins() == before)
     logger.log(nvinfer1::ILogger::Severity::kWARNING,
@@ -82,7 +83,8 @@ session::Shape parse_shape(const std::string& option, const std::string& text) {
     int64_t extent = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
     if (error != std::errc() || end != part.data() + part.size() || extent < 0)
-      fail("{}: '{}' is not a shape; expected extents with x between them, as 1x3x224x224", option,
+      fail(ErrorClass::kOptions,
+           "{}: '{}' is not a shape; expected extents with x between them, as 1x3x224x224", option,
            text);
     shape.push_back(extent);
   }
@@ -125,9 +127,10 @@ Shapes parse_shapes(const std::string& option, const std::string& text) {
   for (const std::string& part : split(text, ',')) {
     const auto [name, shape] = split_name(part);
     if (name.empty())
-      fail("{}: '{}' names no tensor; expected NAME:SHAPE, as input:1x3x224x224", option, part);
+      fail(ErrorClass::kOptions,
+           "{}: '{}' names no tensor; expected NAME:SHAPE, as input:1x3x224x224", option, part);
     if (!shapes.emplace(name, parse_shape(option, shape)).second)
-      fail("{}: '{}' is given twice", option, name);
+      fail(ErrorClass::kOptions, "{}: '{}' is given twice", option, name);
   }
   return shapes;
 }
@@ -137,7 +140,8 @@ std::string only_model(const std::vector<NamedFile>& given) {
   for (const NamedFile& one : given) {
     if (one.path.empty()) continue;
     if (only != nullptr)
-      fail("{} {} and {} {}: give one of them", only->option, only->path, one.option, one.path);
+      fail(ErrorClass::kOptions, "{} {} and {} {}: give one of them", only->option, only->path,
+           one.option, one.path);
     only = &one;
   }
   return only == nullptr ? "" : only->path;
@@ -145,7 +149,8 @@ std::string only_model(const std::vector<NamedFile>& given) {
 
 void check_name(const std::string& name, const std::vector<std::string>& names, const char* kind) {
   if (std::find(names.begin(), names.end(), name) == names.end())
-    fail("the model has no {} '{}'; its {}s are: {}", kind, name, kind, fmt::join(names, ", "));
+    fail(ErrorClass::kNotInModel, "the model has no {} '{}'; its {}s are: {}", kind, name, kind,
+         fmt::join(names, ", "));
 }
 
 CLI::Validator number_from(double min, double max) {
@@ -172,10 +177,10 @@ static void choose_gpu(int device) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
   if (device < 0 || device >= count)
-    fail("--device={}: there {} {} device{}, numbered from 0", device, count == 1 ? "is" : "are",
-         count, count == 1 ? "" : "s");
+    fail(ErrorClass::kOptions, "--device={}: there {} {} device{}, numbered from 0", device,
+         count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
   if (const cudaError_t status = cudaSetDevice(device); status != cudaSuccess)
-    fail("--device={}: {}", device, cudaGetErrorString(status));
+    fail(ErrorClass::kCuda, "--device={}: {}", device, cudaGetErrorString(status));
 }
 
 void CommonOptions::apply(Logger& logger) const {
@@ -291,9 +296,10 @@ void BuildOptions::add_plan(CLI::App& app) {
 
 void BuildOptions::check() const {
   if (sparsity == "force")
-    fail("--sparsity=force: weights are not overwritten; prune the model before exporting it");
+    fail(ErrorClass::kOptions,
+         "--sparsity=force: weights are not overwritten; prune the model before exporting it");
   if (platform != "SameAsBuild")
-    fail("--runtimePlatform={}: plans are for Linux; remove it", platform);
+    fail(ErrorClass::kOptions, "--runtimePlatform={}: plans are for Linux; remove it", platform);
 }
 
 std::vector<std::string> BuildOptions::given() const {
@@ -312,10 +318,10 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
     if (profiles.size() <= current) profiles.resize(current + 1);
     std::string& text = profiles[current].*member;
     if (!text.empty())
-      fail(
-          "{} is given twice for profile {}: join them with a comma, or put --profile={} before "
-          "the second",
-          option, current, current + 1);
+      fail(ErrorClass::kOptions,
+           "{} is given twice for profile {}: join them with a comma, or put --profile={} before "
+           "the second",
+           option, current, current + 1);
     text = given[seen[option]++];
   };
   for (const CLI::Option* option : app.parse_order()) {
@@ -337,10 +343,12 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   };
   for (size_t p : named)
     if (is_empty(p))
-      fail("--profile={}: no --minShapes, --optShapes or --maxShapes is behind it", p);
+      fail(ErrorClass::kOptions,
+           "--profile={}: no --minShapes, --optShapes or --maxShapes is behind it", p);
   for (size_t p = 0; p < profiles.size(); ++p)
     if (profiles.size() > 1 && is_empty(p))
-      fail("--profile: profile {} has no shapes; profiles are numbered from 0 without gaps", p);
+      fail(ErrorClass::kOptions,
+           "--profile: profile {} has no shapes; profiles are numbered from 0 without gaps", p);
 }
 
 }  // namespace tenon::tool

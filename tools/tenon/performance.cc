@@ -96,7 +96,8 @@ std::vector<double> parse_percentiles(const std::string& text) {
     const char* const end = part.data() + part.size();
     const auto [rest, error] = std::from_chars(part.data(), end, value);
     if (error != std::errc() || rest != end || !(value >= 0 && value <= 100))
-      fail("--percentile: '{}' is not a percentage; expected numbers from 0 to 100, as 90,99",
+      fail(ErrorClass::kOptions,
+           "--percentile: '{}' is not a percentage; expected numbers from 0 to 100, as 90,99",
            part);
     values.push_back(value);
   }

@@ -18,7 +18,7 @@ Picture load_picture(const std::string& path) {
   try {
     return decode_picture(file.data(), file.size(), path);
   } catch (const std::runtime_error& e) {
-    fail("{}", e.what());
+    fail(ErrorClass::kContent, "{}", e.what());
   }
 }
 
@@ -29,13 +29,14 @@ void save_picture(const std::string& path, const Picture& picture) {
   } catch (const Failure&) {
     throw;
   } catch (const std::runtime_error& e) {
-    fail("{}", e.what());
+    fail(ErrorClass::kFile, "{}", e.what());
   }
 }
 
 Array to_tensor(const Picture& picture, const PictureOptions& options, int64_t channels) {
   if (channels != 1 && channels != 3)
-    fail("the input has {} channels; pictures have 3, or 1 for grey", channels);
+    fail(ErrorClass::kContent, "the input has {} channels; pictures have 3, or 1 for grey",
+         channels);
   const int64_t height = picture.height, width = picture.width;
   const session::Shape shape = options.channels_last ? session::Shape{1, height, width, channels}
                                                      : session::Shape{1, channels, height, width};
@@ -59,13 +60,14 @@ Picture to_picture(const Array& tensor, const PictureOptions& options) {
   if (shape.size() == 4) shape.erase(shape.begin());
   if (shape.size() == 2) shape.insert(options.channels_last ? shape.end() : shape.begin(), 1);
   if (shape.size() != 3)
-    fail("a tensor of shape {} is not a picture", session::shape_text(tensor.shape));
+    fail(ErrorClass::kNotInModel, "a tensor of shape {} is not a picture",
+         session::shape_text(tensor.shape));
   const int64_t channels = options.channels_last ? shape[2] : shape[0];
   const int64_t height = options.channels_last ? shape[0] : shape[1];
   const int64_t width = options.channels_last ? shape[1] : shape[2];
   if ((channels != 1 && channels != 3) || height < 1 || width < 1 || height * width > kMostPixels
       || tensor.count() < channels * height * width)
-    fail("a tensor of shape {} is not a picture of 1 or 3 channels{}",
+    fail(ErrorClass::kNotInModel, "a tensor of shape {} is not a picture of 1 or 3 channels{}",
          session::shape_text(tensor.shape), options.channels_last ? " (channels last)" : "");
   const Array values = value_or_fail(session::convert(tensor, nvinfer1::DataType::kFLOAT));
   Picture picture = grey_picture(static_cast<int>(width), static_cast<int>(height), 0);

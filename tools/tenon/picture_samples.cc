@@ -60,11 +60,11 @@ void check(const nvinfer1::ITensor& input, const session::Shape& shape, int64_t 
   const bool is_type =
       type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kUINT8;
   if (shape.size() != 4 || (channels != 1 && channels != 3) || !is_type)
-    fail(
-        "--calibData: pictures fill an input of 4 dimensions, 1 or 3 channels, and float32, "
-        "float16 or uint8; '{}' is {} {}: give .npz files, or {} --calibLayout=nhwc",
-        input.getName(), session::type_name(type), session::shape_text(shape),
-        is_last ? "leave out" : "say");
+    fail(ErrorClass::kContent,
+         "--calibData: pictures fill an input of 4 dimensions, 1 or 3 channels, and float32, "
+         "float16 or uint8; '{}' is {} {}: give .npz files, or {} --calibLayout=nhwc",
+         input.getName(), session::type_name(type), session::shape_text(shape),
+         is_last ? "leave out" : "say");
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ session::Array picture_batch(std::span<const std::string> files, const nvinfer1:
     const serve::Item item{tensor, static_cast<int64_t>(i),
                            is_last ? serve::Layout::kNHWC : serve::Layout::kNCHW};
     if (const auto done = fill(image, item, height, width, options); !done)
-      fail("{}: {}", files[i], done.error());
+      fail(ErrorClass::kContent, "{}: {}", files[i], done.error());
   }
   return value_or_fail(tensor.to_array());
 }

@@ -48,10 +48,10 @@ void check_static(const session::Model& model, const ShapeOptions& given) {
     if (input.isShapeTensor() || !session::is_known(declared)) continue;
     for (const Shapes* map : {&given.any, &given.min, &given.opt, &given.max})
       if (const auto it = map->find(input.getName()); it != map->end() && it->second != declared)
-        fail(
-            "input '{}' is static, of shape {}: it cannot be {}; export the model with dynamic "
-            "extents to choose them",
-            it->first, session::shape_text(declared), session::shape_text(it->second));
+        fail(ErrorClass::kProfile,
+             "input '{}' is static, of shape {}: it cannot be {}; export the model with dynamic "
+             "extents to choose them",
+             it->first, session::shape_text(declared), session::shape_text(it->second));
   }
 }
 
@@ -117,8 +117,9 @@ void add_profiles(session::Model& model, const BuildOptions& options, const RunI
     }
     if (varying.empty()) continue;
     if (const auto added = model.add_profile(ranges, logger); !added)
-      throw Failure((options.profiles.size() > 1 ? fmt::format("profile {}: ", p) : std::string())
-                    + added.error() + (missing.empty() ? std::string() : how_to_give(missing)));
+      throw Failure(ErrorClass::kProfile,
+                    (options.profiles.size() > 1 ? fmt::format("profile {}: ", p) : std::string())
+                        + added.error() + (missing.empty() ? std::string() : how_to_give(missing)));
   }
 }
 

@@ -45,10 +45,10 @@ void check_preparation(const std::string& expected, const std::string& cache,
   };
   const std::string found = preparation_in(cache);
   if (found != expected)
-    fail(
-        "--calib: {}: has the ranges of the model after {}, and it is wanted after {}: name "
-        "another file, which --calibData fills",
-        printable(path), printable(shown(found)), shown(expected));
+    fail(ErrorClass::kContent,
+         "--calib: {}: has the ranges of the model after {}, and it is wanted after {}: name "
+         "another file, which --calibData fills",
+         printable(path), printable(shown(found)), shown(expected));
 }
 
 // A name a line; '#' begins a comment.
@@ -90,7 +90,7 @@ class Quantization {
  private:
   const std::string& data_for(const char* option) const {
     if (build_.calibration_data.empty())
-      fail("{}: needs samples: give them with --calibData", option);
+      fail(ErrorClass::kOptions, "{}: needs samples: give them with --calibData", option);
     return build_.calibration_data;
   }
 
@@ -115,7 +115,9 @@ class Quantization {
       return check_preparation(name, ranges_, path);
     }
     calibrate();
-    if (ranges_.empty()) fail("{}: has Quantize or Dequantize layers already", printable(path_));
+    if (ranges_.empty())
+      fail(ErrorClass::kNotInModel, "{}: has Quantize or Dequantize layers already",
+           printable(path_));
     if (name.empty()) return;
     ranges_ += name + ": 3f800000\n";  // 1.0
     if (!path.empty()) write_file(path, ranges_.data(), ranges_.size());
@@ -148,7 +150,8 @@ class Quantization {
   void add_fallback() {
     LossBound bound = o_.loss;
     if (bound.data.empty()) bound.data = build_.calibration_data;
-    if (bound.data.empty()) fail("--maxLoss: give samples with --lossData or --calibData");
+    if (bound.data.empty())
+      fail(ErrorClass::kOptions, "--maxLoss: give samples with --lossData or --calibData");
     Logger quiet(nvinfer1::ILogger::Severity::kERROR);  // the result's warnings are said once
     const auto more = nodes_to_keep_float(
         bytes_of(*prepared_),

@@ -34,7 +34,8 @@ void quantize_weights(const QuantizeOptions& o, Logger& logger) {
   const auto report =
       edit::quantize_weights(model, {o.weight_bits, o.group_size, {kept.begin(), kept.end()}});
   if (report.products == 0)
-    fail("{}: has no MatMul or Gemm with constant float weights", printable(o.model));
+    fail(ErrorClass::kNotInModel, "{}: has no MatMul or Gemm with constant float weights",
+         printable(o.model));
   model.save(path);
   constexpr double kMebibyte = 1 << 20;
   fmt::print("{} -> {}  (weights of {} products: {:.1f} -> {:.1f} MiB)\n", printable(o.model),
@@ -45,7 +46,8 @@ void quantize_weights(const QuantizeOptions& o, Logger& logger) {
 void quantize(const QuantizeOptions& o, Logger& logger) {
   if (o.weight_bits != 0) return quantize_weights(o, logger);
   if (o.build.calibration_cache.empty() && o.build.calibration_data.empty())
-    fail("quantize: give samples with --calibData, or a calibration cache with --calib");
+    fail(ErrorClass::kOptions,
+         "quantize: give samples with --calibData, or a calibration cache with --calib");
   std::string path = o.output;
   if (path.empty()) path = without_suffix(o.model) + "_int8.onnx";
   check_files({{"model", o.model}}, {{"-o", path}, {"--exportKeptFloat", o.quantization.exported}});

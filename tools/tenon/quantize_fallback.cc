@@ -70,7 +70,7 @@ class FallbackRun {
     });
     std::vector<std::string> kept = names(found.kept);
     if (!found.holds || quantize_(kept) == nullptr)
-      fail("--maxLoss={}: no layer can be in int8 within it", bound_.largest);
+      fail(ErrorClass::kVerdict, "--maxLoss={}: no layer can be in int8 within it", bound_.largest);
     return kept;
   }
 

@@ -4,6 +4,7 @@
 #include <tenon/describe.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -78,7 +79,8 @@ std::vector<std::string> types_of(const ordered_json& work, const ordered_json& 
 ordered_json layers_of(const ordered_json& work, const Measured& measured) {
   ordered_json layers = work["layers"];
   if (layers.size() != measured.times.size())
-    fail("{} layers have times, and the plan has {}", measured.times.size(), layers.size());
+    fail(ErrorClass::kInternal, "{} layers have times, and the plan has {}", measured.times.size(),
+         layers.size());
   const bool is_quantized = std::any_of(layers.begin(), layers.end(), [](const auto& layer) {
     return multiplies_integers(layer["kind"].template get<std::string>());
   });
@@ -141,20 +143,24 @@ ordered_json read_errors(const std::string& path, const ordered_json& work) {
   };
   std::set<std::string> names;
   for (const auto& tensor : work["tensors"]) names.insert(tensor["name"].get<std::string>());
-  ordered_json errors = ordered_json::object();
+  std::map<std::string, ordered_json> errors;
   for (const char* list : {"outputs", "tensors"}) {
     if (!report.is_object() || !report.contains(list) || !report[list].is_array())
-      fail("--errors: {}: is not what `tenon compare --exportJson` writes", path);
+      fail(ErrorClass::kContent, "--errors: {}: is not what `tenon compare --exportJson` writes",
+           path);
     for (const auto& row : report[list]) {
       if (!row.is_object() || !row.contains("tensor") || !row["tensor"].is_string()
           || !row.contains("total") || !is_error(row["total"])
           || (row.contains("own") && !is_error(row["own"])))
-        fail("--errors: {}: is not what `tenon compare --exportJson` writes", path);
-      if (const std::string name = row["tensor"]; names.contains(name)) errors[name] = row;
+        fail(ErrorClass::kContent, "--errors: {}: is not what `tenon compare --exportJson` writes",
+             path);
+      if (const std::string name = row["tensor"]; names.contains(name))
+        errors.insert_or_assign(name, row);
     }
   }
   if (errors.empty())
     fail(
+        ErrorClass::kContent,
         "--errors: {}: none of its tensors is in this plan: compare the same model, built with the "
         "same options, with --layers",
         path);

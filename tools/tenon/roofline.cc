@@ -88,7 +88,8 @@ Roofline make_roofline(const ordered_json& work, std::span<const LayerTimes> tim
   Roofline roofline{work["threads"], work["operationsPerSecond"], work["bytesPerSecond"], {}};
   const ordered_json& layers = work["layers"];
   if (layers.size() != times.size())
-    fail("{} layers have times, and the plan has {}", times.size(), layers.size());
+    fail(ErrorClass::kInternal, "{} layers have times, and the plan has {}", times.size(),
+         layers.size());
   for (size_t i = 0; i < times.size(); ++i)
     roofline.layers.push_back({layers[i]["name"], layers[i]["kind"], layers[i]["kernel"],
                                times[i].median(), layers[i]["operations"], layers[i]["bytes"]});

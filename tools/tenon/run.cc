@@ -68,16 +68,17 @@ Arrays read_arrays(const RunOptions& o, const std::map<std::string, Picture>& pi
     const auto shape = declared_shape(engine, name);
     const size_t axis = o.picture.channels_last ? 3 : 1;
     if (shape.size() != 4)
-      fail("--image: input '{}' has shape {}; pictures go to inputs of 4 dimensions", name,
+      fail(ErrorClass::kContent,
+           "--image: input '{}' has shape {}; pictures go to inputs of 4 dimensions", name,
            session::shape_text(shape));
     arrays[name] = to_tensor(picture, o.picture, shape[axis] < 0 ? 3 : shape[axis]);
     for (size_t i = 0; i < 4; ++i)
       if (shape[i] >= 0 && shape[i] != arrays[name].shape[i])
-        fail(
-            "--image: input '{}' takes {} and the picture gives {}: scale the picture, or export "
-            "the "
-            "model with dynamic sizes",
-            name, session::shape_text(shape), session::shape_text(arrays[name].shape));
+        fail(ErrorClass::kContent,
+             "--image: input '{}' takes {} and the picture gives {}: scale the picture, or export "
+             "the "
+             "model with dynamic sizes",
+             name, session::shape_text(shape), session::shape_text(arrays[name].shape));
   }
   for (auto& [name, array] : read_raw_inputs(o.load_inputs, engine, inputs, shapes))
     arrays[name] = std::move(array);

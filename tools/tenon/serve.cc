@@ -25,7 +25,8 @@ std::string find_program(const std::string& name, const std::string& folder_of_b
   const std::filesystem::path folder = this_program().parent_path();
   for (const auto& path : {folder / name, folder / "../.." / folder_of_build / name})
     if (::access(path.c_str(), X_OK) == 0) return path;
-  fail("there is no {} beside {}: install it, or build it", name, this_program().string());
+  fail(ErrorClass::kSetUp, "there is no {} beside {}: install it, or build it", name,
+       this_program().string());
 }
 
 [[noreturn]] void become(const std::string& command, std::vector<std::string> words) {
@@ -33,7 +34,7 @@ std::string find_program(const std::string& name, const std::string& folder_of_b
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execvp(pointers[0], pointers.data());
-  fail("{}: {}: {}", command, words[0], std::strerror(errno));
+  fail(ErrorClass::kSetUp, "{}: {}: {}", command, words[0], std::strerror(errno));
 }
 
 // Ray's applications are Python: the package that this program is of, or that of the build, or the

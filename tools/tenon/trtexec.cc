@@ -29,8 +29,8 @@ void follow_trtexec(BuildOptions& options) {
   options.unknown_extents_are_one = true;
 }
 
-void print_error(const std::string& text) {
-  fmt::print(stderr, "{}{}\n", line_prefix('E'), printable(text, true));
+void print_error(const std::string& text, ErrorClass error_class) {
+  fmt::print(stderr, "{}{}\n", line_prefix('E'), printed(text, error_class));
 }
 
 bool succeeds(CLI::App& app, BenchOptions& options, int argc, char** argv, Logger& logger) {
@@ -41,14 +41,15 @@ bool succeeds(CLI::App& app, BenchOptions& options, int argc, char** argv, Logge
     return true;
   } catch (const CLI::ExtrasError& e) {
     fmt::print("{}", app.help());
-    for (const std::string& option : app.remaining()) print_error("Unknown option: " + option);
+    for (const std::string& option : app.remaining())
+      print_error("Unknown option: " + option, ErrorClass::kOptions);
   } catch (const CLI::ParseError& e) {
     fmt::print("{}", app.help());
-    print_error(e.what());
+    print_error(e.what(), ErrorClass::kOptions);
   } catch (const std::bad_alloc&) {
-    print_error("out of memory");
+    print_error("out of memory", ErrorClass::kMemory);
   } catch (const std::exception& e) {
-    print_error(e.what());
+    print_error(e.what(), class_of(e));
   }
   return false;
 }

@@ -80,7 +80,7 @@ CLI::Validator values_of(const std::string& option) {
   // CLI11 names no option without a group.
   return {[=](const std::string& text) {
             if (const std::string reason = refusal(text); !reason.empty())
-              fail("{}: {}", option, reason);
+              fail(ErrorClass::kOptions, "{}: {}", option, reason);
             return std::string();
           },
           ""};
@@ -135,10 +135,11 @@ bool OtherOptions::is_given(const TrtexecOption& option) const {
 void OtherOptions::refuse() const {
   for (const TrtexecOption* option : others_) {
     if (!is_given(*option)) continue;
-    if (option->effect == Effect::kRefused) fail("{}: {}", option->name(), option->reason);
+    if (option->effect == Effect::kRefused)
+      fail(ErrorClass::kOptions, "{}: {}", option->name(), option->reason);
     if (option->effect != Effect::kNothing)
-      fail("{}: `tenon {}` has no use for it; `tenon bench` takes it", option->name(),
-           command_->get_name());
+      fail(ErrorClass::kOptions, "{}: `tenon {}` has no use for it; `tenon bench` takes it",
+           option->name(), command_->get_name());
   }
 }
 

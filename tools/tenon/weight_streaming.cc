@@ -22,10 +22,10 @@ int64_t budget_of(const nvinfer1::ICudaEngine& engine, const std::string& text) 
   } else if (const auto bytes = bytes_of(text, 1)) {
     return std::min(*bytes, streamable);
   }
-  fail(
-      "--weightStreamingBudget: '{}' is no budget; expected bytes as 64M, a share as 50%, -1 for "
-      "what is free, or -2 to stream nothing",
-      text);
+  fail(ErrorClass::kOptions,
+       "--weightStreamingBudget: '{}' is no budget; expected bytes as 64M, a share as 50%, -1 for "
+       "what is free, or -2 to stream nothing",
+       text);
 }
 
 }  // namespace

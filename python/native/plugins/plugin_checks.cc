@@ -5,7 +5,6 @@
 #include "bind.h"
 #include "check/check.h"
 #include "engine_call.h"
-#include "messages.h"
 
 namespace tenon::python {
 namespace {
@@ -26,18 +25,13 @@ void append_rows(nb::list& rows, const check::PluginReport& report) {
 }
 
 nb::list check_plugins(const check::Options& options, const nb::callable& on_report) {
-  std::vector<check::PluginReport> reports;
-  try {
-    reports = into_engine([&] {
-      return check::check_plugins(options, [&](const check::PluginReport& report) {
-        const Held held;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        on_report(text(check::text_of(report)));
-      });
+  const std::vector<check::PluginReport> reports = into_engine([&] {
+    return check::check_plugins(options, [&](const check::PluginReport& report) {
+      const Held held;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      on_report(text(check::text_of(report)));
     });
-  } catch (const check::Failure& failure) {
-    throw Error(failure.what());
-  }
+  });
   nb::list rows;
   for (const check::PluginReport& report : reports) append_rows(rows, report);
   return rows;

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <tenon/error_codes.h>
 #include <tenon/session/shape.h>
 
 #include <algorithm>
@@ -217,6 +218,16 @@ std::optional<std::string> code_of(nb::handle error) {
 
 void bind_session(nb::module_& m) {
   const nb::exception<Error> error(m, "Error", PyExc_RuntimeError);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* type) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const CodedError& e) {
+          PyErr_SetString(static_cast<PyObject*>(type),
+                          with_code(e.what(), e.error_class()).c_str());
+        }
+      },
+      error.ptr());
   nb::handle(error).attr("code") =
       nb::module_::import_("builtins")
           .attr("property")(nb::cpp_function(&code_of), nb::none(), nb::none(),
