@@ -101,7 +101,7 @@ const second = item => !isLayer(item) ? `${item.kind}  ${item.tensor.type} ${sha
 let chosen = null;
 const graph = drawGraph(element("graph"), items, item => item.label, item => choose(item, false));
 const columns = [
-  {title: "time", about: "of the median run", width: "4.3rem", value: l => l.ms, text: l => timeText(l.ms), descends: true, fill: l => fill(l)},
+  {title: "time", about: "median of the runs in which layers are timed", width: "4.3rem", value: l => l.ms, text: l => timeText(l.ms), descends: true, fill: l => fill(l)},
   {title: "share", about: "of the sum of all layers", width: "3.1rem", value: l => l.share, text: l => percent(l.share), descends: true},
   {title: "roof", about: "the time that the machine's peaks allow, as a part of the layer's", width: "3.1rem",
    value: l => leastMs(l) / l.ms, text: l => Number.isNaN(leastMs(l)) || l.ms === 0 ? "" : percent(leastMs(l) / l.ms)},
