@@ -1,7 +1,7 @@
 """Measures tenon-server with `tenon load`: what it costs over the bare engine, and beside other servers.
 
     pip install -r bench/requirements.txt 'ray[serve]'
-    python bench/server.py overhead                  # a model of no work: one client, and 64
+    python bench/server.py overhead                  # a model of no work: one client, and 64; beside gRPC that answers at once
     python bench/server.py large                     # tensors of 50 MB, beside memcpy and a bare socket
     python bench/server.py models --models resnet50  # concurrency 1, 8, 64, 512, beside OpenVINO and ONNX Runtime
     python bench/server.py all --json server.json    # the three of them; results of other runs in the file stay
@@ -91,11 +91,13 @@ def overhead(options, folder):
     build(models / "tiny/1/model.onnx", folder / "tiny.plan", "--minShapes=x:1x16", "--optShapes=x:1x16", "--maxShapes=x:4x16")
     alone, _ = engine(folder / "tiny.plan", seconds=options.seconds)
     rows = [{"what": "engine", "p50 us": alone * 1000}]
-    with tenon_server(models) as tcp, tenon_server(models, http=f"unix:{folder}/http", grpc=f"unix:{folder}/grpc"):
-        for protocol in ("http", "grpc"):
-            for what, url in (("TCP", f"127.0.0.1:{getattr(tcp, protocol)}"), ("UNIX socket", f"unix:{folder}/{protocol}")):
+    echo = compile_peer("grpc_echo")
+    with (tenon_server(models) as tcp, tenon_server(models, http=f"unix:{folder}/http", grpc=f"unix:{folder}/grpc"),
+          peer(echo, "127.0.0.1:18500", 16), peer(echo, f"unix:{folder}/echo", 16)):
+        for name, protocol, port in (("http", "http", tcp.http), ("grpc", "grpc", tcp.grpc), ("echo", "grpc", 18500)):
+            for what, url in (("TCP", f"127.0.0.1:{port}"), ("UNIX socket", f"unix:{folder}/{name}")):
                 one, many = load("tiny", url, "--concurrency-range=1,64", protocol=protocol, seconds=options.seconds)
-                rows.append({"what": f"{protocol}, {what}", "p50 us": one["latencyMs"]["p50"] * 1000, "p99 us": one["latencyMs"]["p99"] * 1000,
+                rows.append({"what": f"{name}, {what}", "p50 us": one["latencyMs"]["p50"] * 1000, "p99 us": one["latencyMs"]["p99"] * 1000,
                              "over the engine us": (one["latencyMs"]["p50"] - alone) * 1000, "requests/s of 64": many["answersPerSecond"]})
     return rows
 
@@ -143,17 +145,21 @@ def large(options, folder):
     return rows
 
 
-def compile_openvino_server(folder):
+def compile_peer(name, *options):
+    """The program of bench/NAME.cc, over the server's schema."""
+    built = ROOT / "build/release/server/grpc"
+    program, source = ROOT / ".cache/bench" / name, ROOT / f"bench/{name}.cc"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{built}/schema", source, built / "libtenon_grpc_schema.a", "-o", program, *options,
+                        "-lgrpc++", "-lgrpc", "-lgpr", "-labsl_synchronization", "-lprotobuf", "-lpthread"], check=True)
+    return program
+
+
+def compile_openvino_server():
     import openvino
     wheel = pathlib.Path(openvino.__file__).parent
-    built = ROOT / "build/release/server/grpc"
     library, = wheel.glob("libs/libopenvino.so.*")
-    program = ROOT / ".cache/bench/openvino_server"
-    source = ROOT / "bench/openvino_server.cc"
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{built}/schema", "-isystem", wheel / "include", source, built / "libtenon_grpc_schema.a", "-o", program, library,
-                        f"-Wl,-rpath,{wheel}/libs", "-lgrpc++", "-lgrpc", "-lgpr", "-labsl_synchronization", "-lprotobuf", "-lpthread"], check=True)
-    return program
+    return compile_peer("openvino_server", "-isystem", wheel / "include", library, f"-Wl,-rpath,{wheel}/libs")
 
 
 def rates(levels):
@@ -172,8 +178,8 @@ def models_beside_peers(options, folder):
         build(onnx, plan)
         workers = (2, max(options.threads // 2, 1))
         servers = {
-            "OpenVINO, latency": ("grpc", lambda: (compile_openvino_server(folder), onnx, port, "latency", options.threads)),
-            "OpenVINO, throughput": ("grpc", lambda: (compile_openvino_server(folder), onnx, port, "throughput", options.threads)),
+            "OpenVINO, latency": ("grpc", lambda: (compile_openvino_server(), onnx, port, "latency", options.threads)),
+            "OpenVINO, throughput": ("grpc", lambda: (compile_openvino_server(), onnx, port, "throughput", options.threads)),
             "ONNX Runtime, gRPC": ("grpc", lambda: (sys.executable, ROOT / "bench/onnxruntime_server.py", onnx, port, *workers)),
             "ONNX Runtime, Ray Serve": ("http", lambda: (sys.executable, ROOT / "bench/ray_server.py", onnx, port, *workers)),
         }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -34,6 +35,8 @@ struct Options {
   std::string control = "none", cache, token_file;
   TlsFiles http_tls, grpc_tls, metrics_tls;
   std::vector<std::string> plugins;
+  // Of gRPC as many as its own would be, but one where there are two cores: it wakes up no other.
+  int grpc_threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency() / 2, 1U, 16U));
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
   bool allow_shared_memory = false;
   std::string shared_memory_prefix, access_log;
@@ -68,6 +71,8 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--allow-grpc", allow_grpc);
   app.add_option("--grpc-address", grpc_address, "IP address, or unix:PATH");
   app.add_option("--grpc-port,--grpc_port", grpc_port, "0 for any that is free");
+  app.add_option("--grpc-infer-thread-count", grpc_threads, "Half of the cores, if not given")
+      ->check(CLI::Range(1, 256));
   app.add_option("--grpc-max-message-size", max_message_mib, "Of a request, in MiB")
       ->check(CLI::Range(1, 2047));
   add_tls(app, "http", http_tls);
@@ -179,6 +184,7 @@ std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models,
   GrpcOptions of_grpc;
   of_grpc.address = address_text(options.grpc_address, options.grpc_port);
   of_grpc.version = TENON_VERSION;
+  of_grpc.threads = options.grpc_threads;
   of_grpc.max_message_bytes = options.max_message_mib << 20;
   of_grpc.allows_model_control = options.control == "explicit";
   of_grpc.tls = options.grpc_tls;

@@ -3,16 +3,15 @@
 #include <absl/synchronization/mutex.h>
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <limits>
-#include <mutex>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "guard.h"
+#include "health_service.h"
 #include "inference_service.h"
 
 namespace tenon::server {
@@ -35,6 +34,9 @@ void check_options(const GrpcOptions& options) {
     throw Error{fmt::format("max_message_bytes: expected 1 to {}, found {}", kMax,
                             options.max_message_bytes)};
   }
+  if (options.threads < 1 || options.threads > 256) {
+    throw Error{fmt::format("threads: expected 1 to 256, found {}", options.threads)};
+  }
   if (options.max_tensors < 1 || options.max_stream_requests < 1
       || options.max_connection_calls < 1) {
     throw Error{"max_tensors, max_stream_requests and max_connection_calls: expected 1 or more"};
@@ -48,16 +50,17 @@ void check_options(const GrpcOptions& options) {
 }  // namespace
 
 struct GrpcServer::State {
-  State(Models& all_models, const GrpcOptions& options) : models(all_models) {
+  State(Models& models, const GrpcOptions& options) {
     check_options(options);
     // Debian's Abseil looks for deadlocks at each lock, which takes a twentieth of the server's
     // time.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-    service = make_inference_service(models, options);
-    grpc::EnableDefaultHealthCheckService(true);
+    services.push_back(make_inference_service(models, options));
+    services.push_back(make_health_service(models, is_stopping));
     grpc::ServerBuilder builder;
     builder.AddListeningPort(options.address, credentials_of(options.tls), &port);
-    builder.RegisterService(service.get());
+    for (const auto& service : services) builder.RegisterService(&service->service());
+    queues = std::make_unique<CallQueues>(builder, options.threads);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_connection_calls);
@@ -78,25 +81,15 @@ struct GrpcServer::State {
                       options.address)};
     }
     if (options.address.starts_with("unix:")) port = 0;
-    health_thread = std::jthread([this](const std::stop_token& stop) { tell_health(stop); });
+    queues->start();
+    for (const auto& service : services) service->serve(*queues);
   }
 
-  // Models do not say when they become ready.
-  void tell_health(const std::stop_token& stop) {
-    std::unique_lock lock(mutex);
-    do {
-      server->GetHealthCheckService()->SetServingStatus(models.is_ready());
-    } while (!changed.wait_for(lock, stop, std::chrono::milliseconds(100),
-                               [&stop] { return stop.stop_requested(); }));
-  }
-
-  Models& models;
-  std::unique_ptr<grpc::Service> service;
+  std::atomic<bool> is_stopping = false;
+  std::vector<std::unique_ptr<CallService>> services;
   int port = 0;
   std::unique_ptr<grpc::Server> server;
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::jthread health_thread;
+  std::unique_ptr<CallQueues> queues;  // last: their events use what is above
 };
 
 GrpcServer::GrpcServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -116,11 +109,10 @@ int GrpcServer::port() const {
 }
 
 void GrpcServer::stop(std::chrono::milliseconds drain) {
-  if (!state_->health_thread.joinable()) return;
-  state_->health_thread.request_stop();
-  state_->health_thread.join();
-  state_->server->GetHealthCheckService()->Shutdown();
+  if (state_->is_stopping.exchange(true)) return;
+  state_->queues->close();
   state_->server->Shutdown(std::chrono::system_clock::now() + drain);
+  state_->queues->wait_for_calls();
 }
 
 }  // namespace tenon::server

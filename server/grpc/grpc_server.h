@@ -17,6 +17,8 @@ struct GrpcOptions {
   /// HOST:PORT, where port 0 is any that is free, or unix:PATH.
   std::string address = "127.0.0.1:8001";
   std::string version;  ///< of the server, as its metadata say it
+  /// That take requests and write answers; 1 to 256. With one, a request wakes up no other.
+  int threads = 1;
 
   size_t max_message_bytes = size_t{256} << 20;  ///< of a request
   size_t max_tensors = 256;                      ///< inputs of a request, and outputs that it names

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "health.grpc.pb.h"
 #include "test_certificates.h"
 #include "test_client.h"
 
@@ -117,6 +118,51 @@ TEST_F(GrpcServerTest, HealthFollowsTheModels) {
   EXPECT_TRUE(becomes(2));
 }
 
+TEST_F(GrpcServerTest, WhoWatchesHealthIsToldWhatChanges) {
+  start();
+  grpc::ClientContext context;
+  auto watch = grpc::health::v1::Health::NewStub(channel_)->Watch(&context, {});
+  grpc::health::v1::HealthCheckResponse health;
+  for (const bool is_ready : {true, false, true}) {
+    models_.set_ready(is_ready);
+    ASSERT_TRUE(watch->Read(&health));
+    EXPECT_EQ(health.status(), is_ready ? health.SERVING : health.NOT_SERVING);
+  }
+  std::thread stopper([&] { server_->stop(std::chrono::seconds(30)); });
+  EXPECT_FALSE(watch->Read(&health));  // so that it does not hold up the end
+  stopper.join();
+}
+
+TEST_F(GrpcServerTest, HealthIsOfTheWholeServer) {
+  start();
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service("another");
+  grpc::health::v1::HealthCheckResponse health;
+  grpc::ClientContext check_context, watch_context;
+  expect(stub->Check(&check_context, request, &health), StatusCode::NOT_FOUND,
+         "expected the service ''");
+  const auto watch = stub->Watch(&watch_context, request);
+  ASSERT_TRUE(watch->Read(&health));
+  EXPECT_EQ(health.status(), health.SERVICE_UNKNOWN);
+}
+
+TEST_F(GrpcServerTest, SeveralThreadsTakeRequests) {
+  GrpcOptions options = GrpcTest::options();
+  options.threads = 3;
+  start(options);
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back([&] {
+      for (int call = 0; call < 50; ++call) {
+        grpc::ClientContext context;
+        inference::ModelInferResponse response;
+        ASSERT_TRUE(stub_->ModelInfer(&context, row_of(1), &response).ok());
+      }
+    });
+  for (std::thread& client : clients) client.join();
+}
+
 TEST_F(GrpcServerTest, StoppingAnswersWhatRuns) {
   start();
   models_.switches().hold(true);
@@ -210,6 +256,9 @@ TEST_F(GrpcServerTest, OptionsAreChecked) {
   GrpcOptions options = GrpcTest::options();
   options.max_message_bytes = size_t{1} << 31;
   EXPECT_EQ(error_of(options), "max_message_bytes: expected 1 to 2147483647, found 2147483648");
+  options = GrpcTest::options();
+  options.threads = 0;
+  EXPECT_EQ(error_of(options), "threads: expected 1 to 256, found 0");
   options = GrpcTest::options();
   options.max_stream_requests = 0;
   EXPECT_EQ(error_of(options),

@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <tuple>
 #include <utility>
@@ -18,13 +19,13 @@ namespace {
 using EncodedAnswer = std::variant<EncodedResponse, RequestError>;
 using ReceiveEncoded = std::function<void(EncodedAnswer)>;
 
-std::optional<Clock::time_point> deadline_of(const grpc::CallbackServerContext& context) {
+std::optional<Clock::time_point> deadline_of(const grpc::ServerContext& context) {
   const auto left = context.deadline() - std::chrono::system_clock::now();
   if (left > std::chrono::years(1)) return std::nullopt;  // gRPC's "never" does not fit the clock
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
 }
 
-std::string trace_of(const grpc::CallbackServerContext& context) {
+std::string trace_of(const grpc::ServerContext& context) {
   const auto found = context.client_metadata().find("traceparent");
   if (found == context.client_metadata().end()) return {};
   return {found->second.data(), found->second.size()};
@@ -57,8 +58,8 @@ const char* name_of(grpc::StatusCode code) {
 // What the requests of a call have in common.
 class InferCalls {
  public:
-  InferCalls(const Models& models, const InferLimits& limits,
-             const grpc::CallbackServerContext& context, const char* method)
+  InferCalls(const Models& models, const InferLimits& limits, const grpc::ServerContext& context,
+             const char* method)
       : models_(models),
         limits_(limits),
         deadline_(deadline_of(context)),
@@ -167,59 +168,50 @@ class InferCalls {
   std::stop_source stop_;
 };
 
-class UnaryInfer final : public grpc::ServerUnaryReactor {
- public:
-  UnaryInfer(const Models& models, const InferLimits& limits,
-             const grpc::CallbackServerContext& context, const grpc::Status& status,
-             grpc::ByteBuffer request, grpc::ByteBuffer* response)
-      : calls_(models, limits, context, "ModelInfer") {
-    if (!status.ok()) {
-      calls_.refuse(status, request.Length());
-      Finish(status);
-      return;
-    }
-    calls_.start(std::move(request), id_, [this, response](EncodedAnswer answer) {
-      if (const auto* error = std::get_if<RequestError>(&answer)) return Finish(status_of(*error));
-      *response = std::get<EncodedResponse>(answer).message();
-      Finish(grpc::Status::OK);
-    });
-  }
-
-  void OnCancel() override { calls_.cancel(); }
-  void OnDone() override { delete this; }
-  // Both are short: for others gRPC wakes up a thread of its own.
-  bool InternalInlineable() override { return true; }
-
- private:
-  InferCalls calls_;
-  std::string id_;
-};
-
 // Reads while fewer than the limit of its requests are not answered; an answer counts until it is
 // written, so that slow readers take no memory.
-class BidiInfer final : public InferStream {
+class InferStream {
  public:
-  BidiInfer(const Models& models, const InferLimits& limits,
-            const grpc::CallbackServerContext& context, const grpc::Status& status)
-      : calls_(models, limits, context, "ModelStreamInfer") {
-    if (status.ok()) {
-      StartRead(&read_);
-    } else {
-      calls_.refuse(status, 0);
-      Finish(status);
-    }
+  static void wait(const std::shared_ptr<const InferStreams>& streams, CallQueues::Queue& queue) {
+    std::unique_ptr<InferStream> call(new InferStream(streams, queue));
+    const bool is_asked = streams->queues.ask(
+        [&] { streams->ask(&call->context_, &call->stream_, &queue, &call->came_); });
+    if (is_asked) (void)call.release();
   }
 
-  void OnReadDone(bool ok) override {
+ private:
+  InferStream(std::shared_ptr<const InferStreams> streams, CallQueues::Queue& queue)
+      : streams_(std::move(streams)), queue_(queue) {
+    context_.AsyncNotifyWhenDone(&over_);
+  }
+  ~InferStream() = default;
+  friend std::default_delete<InferStream>;
+
+  void come(bool ok) {
+    if (!ok) {  // nobody came, and then the other events do not come either
+      delete this;
+      return;
+    }
+    calls_.emplace(streams_->models, streams_->limits, context_, "ModelStreamInfer");
+    if (const auto status = streams_->authorize(context_); status.ok()) {
+      stream_.Read(&message_, &read_);
+    } else {
+      calls_->refuse(status, 0);
+      stream_.Finish(status, &finished_);
+    }
+    wait(streams_, queue_);
+  }
+
+  void read(bool ok) {
     if (!ok) return advance([this] { has_ended_ = true; });
     auto id = std::make_shared<std::string>();
     grpc::ByteBuffer bytes;
-    bytes.Swap(&read_);
+    bytes.Swap(&message_);
     {
       const std::scoped_lock lock(mutex_);
       ++requests_;
     }
-    calls_.start(std::move(bytes), *id, [this, id](EncodedAnswer answer) {
+    calls_->start(std::move(bytes), *id, [this, id](EncodedAnswer answer) {
       grpc::ByteBuffer message;
       if (const auto* error = std::get_if<RequestError>(&answer)) {
         message = stream_error(error->text, *id);
@@ -228,10 +220,10 @@ class BidiInfer final : public InferStream {
       }
       advance([&] { answers_.push_back(std::move(message)); });
     });
-    advance([this] { is_reading_ = false; });  // only now, so that `read_` and this are there
+    advance([this] { is_reading_ = false; });  // only now, so that `message_` and this are there
   }
 
-  void OnWriteDone(bool) override {
+  void write(bool) {
     advance([this] {
       answers_.pop_front();
       is_writing_ = false;
@@ -239,12 +231,17 @@ class BidiInfer final : public InferStream {
     });
   }
 
-  void OnCancel() override { calls_.cancel(); }
-  void OnDone() override { delete this; }
+  void be_over(bool) {
+    if (context_.IsCancelled()) calls_->cancel();
+    release();
+  }
 
- private:
-  // Changes what is so, and starts what follows. gRPC may call back within that, so it is done
-  // without the lock, and nothing of this is used after the last start.
+  void release(bool = true) {
+    if (--events_ == 0) delete this;
+  }
+
+  // Changes what is so, and starts what follows. The queue's thread may go on meanwhile, so nothing
+  // of this is used after the last start.
   template <class Change> void advance(Change change) {
     const grpc::ByteBuffer* write = nullptr;
     bool reads = false, ends = false;
@@ -255,22 +252,31 @@ class BidiInfer final : public InferStream {
         is_writing_ = true;
         write = &answers_.front();
       }
-      if (!is_reading_ && !has_ended_ && requests_ < calls_.limits().max_stream_requests) {
+      if (!is_reading_ && !has_ended_ && requests_ < calls_->limits().max_stream_requests) {
         is_reading_ = reads = true;
       }
       ends = has_ended_ && requests_ == 0;
     }
-    if (ends) return Finish(grpc::Status::OK);
-    if (reads) StartRead(&read_);
-    if (write != nullptr) StartWrite(write);
+    if (ends) return stream_.Finish(grpc::Status::OK, &finished_);
+    if (reads) stream_.Read(&message_, &read_);
+    if (write != nullptr) stream_.Write(*write, &wrote_);
   }
 
-  InferCalls calls_;
-  grpc::ByteBuffer read_;
+  const std::shared_ptr<const InferStreams> streams_;
+  const CallQueues::Counted counted_{streams_->queues};
+  CallQueues::Queue& queue_;
+  grpc::ServerContext context_;
+  InferStreams::Stream stream_{&context_};
+  std::optional<InferCalls> calls_;
+  grpc::ByteBuffer message_;
   std::mutex mutex_;
   std::deque<grpc::ByteBuffer> answers_;  // the first one is being written
   size_t requests_ = 0;                   // that are not answered
   bool is_reading_ = true, is_writing_ = false, has_ended_ = false;
+  int events_ = 2;  // the call is over, and finished
+  EventOf<InferStream> came_{this, &InferStream::come}, read_{this, &InferStream::read},
+      wrote_{this, &InferStream::write}, over_{this, &InferStream::be_over},
+      finished_{this, &InferStream::release};
 };
 
 }  // namespace
@@ -298,17 +304,31 @@ grpc::Status status_of(const RequestError& error) {
   return status(grpc::StatusCode::INTERNAL);
 }
 
-grpc::ServerUnaryReactor* start_infer_call(const Models& models, const InferLimits& limits,
-                                           const grpc::CallbackServerContext& context,
-                                           const grpc::Status& status, grpc::ByteBuffer request,
-                                           grpc::ByteBuffer* response) {
-  return new UnaryInfer(models, limits, context, status, std::move(request), response);
+void handle_infer_call(const Models& models, const InferLimits& limits, const grpc::Status& status,
+                       InferCall& call) {
+  struct State {
+    InferCalls calls;
+    std::string id;
+  };
+  const auto state =
+      std::make_shared<State>(InferCalls(models, limits, call.context(), "ModelInfer"));
+  if (!status.ok()) {
+    state->calls.refuse(status, call.request().Length());
+    return call.finish(status);
+  }
+  call.when_cancelled([state] { state->calls.cancel(); });
+  grpc::ByteBuffer bytes;
+  bytes.Swap(&call.request());  // the call would keep them as long as it runs
+  state->calls.start(std::move(bytes), state->id, [&call](EncodedAnswer answer) {
+    if (const auto* error = std::get_if<RequestError>(&answer))
+      return call.finish(status_of(*error));
+    call.response() = std::get<EncodedResponse>(answer).message();
+    call.finish(grpc::Status::OK);
+  });
 }
 
-InferStream* start_infer_stream(const Models& models, const InferLimits& limits,
-                                const grpc::CallbackServerContext& context,
-                                const grpc::Status& status) {
-  return new BidiInfer(models, limits, context, status);
+void serve_infer_streams(std::shared_ptr<const InferStreams> streams) {
+  for (const auto& queue : streams->queues.all()) InferStream::wait(streams, *queue);
 }
 
 }  // namespace tenon::server

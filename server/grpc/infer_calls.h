@@ -2,11 +2,14 @@
 #pragma once
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/support/server_callback.h>
+
+#include <functional>
+#include <memory>
 
 #include "model/access_log.h"
 #include "model/models.h"
 #include "model/shared_memory.h"
+#include "unary_call.h"
 
 namespace tenon::server {
 
@@ -19,17 +22,23 @@ struct InferLimits {
 
 grpc::Status status_of(const RequestError& error);
 
-/// gRPC owns it. The request's bytes are taken. A status that is not OK ends it at once.
-grpc::ServerUnaryReactor* start_infer_call(const Models& models, const InferLimits& limits,
-                                           const grpc::CallbackServerContext& context,
-                                           const grpc::Status& status, grpc::ByteBuffer request,
-                                           grpc::ByteBuffer* response);
+using InferCall = UnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>;
+/// The request's bytes are taken. A status that is not OK ends it at once.
+void handle_infer_call(const Models& models, const InferLimits& limits, const grpc::Status& status,
+                       InferCall& call);
 
-using InferStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-/// gRPC owns it. Requests are answered as they are done, in any order; an error is a message of the
-/// stream, which goes on. A status that is not OK ends it at once.
-InferStream* start_infer_stream(const Models& models, const InferLimits& limits,
-                                const grpc::CallbackServerContext& context,
-                                const grpc::Status& status);
+/// What calls of a stream need; outlives them.
+struct InferStreams {
+  using Stream = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+  const Models& models;
+  const InferLimits& limits;
+  CallQueues& queues;
+  std::function<void(grpc::ServerContext*, Stream*, CallQueues::Queue*, void* tag)> ask;
+  /// That is not OK ends a stream at once.
+  std::function<grpc::Status(const grpc::ServerContext&)> authorize;
+};
+/// Streams as often as clients begin one, of each queue. Requests are answered as they are done, in
+/// any order; an error is a message of the stream, which goes on.
+void serve_infer_streams(std::shared_ptr<const InferStreams> streams);
 
 }  // namespace tenon::server

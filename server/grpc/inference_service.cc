@@ -19,8 +19,6 @@ namespace {
 
 using grpc::Status;
 using grpc::StatusCode;
-using Context = grpc::CallbackServerContext;
-using Reactor = grpc::ServerUnaryReactor;
 
 Status check_repository(const std::string& name) {
   if (name.empty()) return Status::OK;
@@ -36,34 +34,34 @@ Status unsupported(const char* call) {
 // Inference takes and gives bytes, so that tensors are not copied.
 using Protocol = inference::GRPCInferenceService;
 template <class Base>
-using HealthCalls = Protocol::WithCallbackMethod_ServerLive<
-    Protocol::WithCallbackMethod_ServerReady<Protocol::WithCallbackMethod_ModelReady<Base>>>;
+using HealthCalls = Protocol::WithAsyncMethod_ServerLive<
+    Protocol::WithAsyncMethod_ServerReady<Protocol::WithAsyncMethod_ModelReady<Base>>>;
 template <class Base>
-using MetadataCalls = Protocol::WithCallbackMethod_ServerMetadata<
-    Protocol::WithCallbackMethod_ModelMetadata<Protocol::WithCallbackMethod_ModelConfig<
-        Protocol::WithCallbackMethod_ModelStatistics<Base>>>>;
+using MetadataCalls =
+    Protocol::WithAsyncMethod_ServerMetadata<Protocol::WithAsyncMethod_ModelMetadata<
+        Protocol::WithAsyncMethod_ModelConfig<Protocol::WithAsyncMethod_ModelStatistics<Base>>>>;
 template <class Base>
-using RawInferCalls = Protocol::WithRawCallbackMethod_ModelInfer<
-    Protocol::WithRawCallbackMethod_ModelStreamInfer<Base>>;
+using RawInferCalls =
+    Protocol::WithRawMethod_ModelInfer<Protocol::WithRawMethod_ModelStreamInfer<Base>>;
 template <class Base>
 using RepositoryCalls =
-    Protocol::WithCallbackMethod_RepositoryIndex<Protocol::WithCallbackMethod_RepositoryModelLoad<
-        Protocol::WithCallbackMethod_RepositoryModelUnload<Base>>>;
+    Protocol::WithAsyncMethod_RepositoryIndex<Protocol::WithAsyncMethod_RepositoryModelLoad<
+        Protocol::WithAsyncMethod_RepositoryModelUnload<Base>>>;
 template <class Base>
 using SettingCalls =
-    Protocol::WithCallbackMethod_TraceSetting<Protocol::WithCallbackMethod_LogSettings<Base>>;
+    Protocol::WithAsyncMethod_TraceSetting<Protocol::WithAsyncMethod_LogSettings<Base>>;
 template <class Base>
-using SystemMemoryCalls = Protocol::WithCallbackMethod_SystemSharedMemoryStatus<
-    Protocol::WithCallbackMethod_SystemSharedMemoryRegister<
-        Protocol::WithCallbackMethod_SystemSharedMemoryUnregister<Base>>>;
+using SystemMemoryCalls = Protocol::WithAsyncMethod_SystemSharedMemoryStatus<
+    Protocol::WithAsyncMethod_SystemSharedMemoryRegister<
+        Protocol::WithAsyncMethod_SystemSharedMemoryUnregister<Base>>>;
 template <class Base>
-using CudaMemoryCalls = Protocol::WithCallbackMethod_CudaSharedMemoryStatus<
-    Protocol::WithCallbackMethod_CudaSharedMemoryRegister<
-        Protocol::WithCallbackMethod_CudaSharedMemoryUnregister<Base>>>;
+using CudaMemoryCalls = Protocol::WithAsyncMethod_CudaSharedMemoryStatus<
+    Protocol::WithAsyncMethod_CudaSharedMemoryRegister<
+        Protocol::WithAsyncMethod_CudaSharedMemoryUnregister<Base>>>;
 using ServiceBase = HealthCalls<MetadataCalls<RawInferCalls<
     RepositoryCalls<SettingCalls<SystemMemoryCalls<CudaMemoryCalls<Protocol::Service>>>>>>>;
 
-class InferenceService final : public ServiceBase {
+class InferenceService final : public CallService, public ServiceBase {
  public:
   InferenceService(Models& models, const GrpcOptions& options)
       : models_(models),
@@ -72,128 +70,136 @@ class InferenceService final : public ServiceBase {
         limits_{options.max_tensors, options.max_stream_requests, options.memory,
                 options.access_log} {}
 
-  Reactor* ServerLive(Context* context, const inference::ServerLiveRequest*,
-                      inference::ServerLiveResponse* response) override {
-    return answer(context, [&] {
-      response->set_live(true);
-      return Status::OK;
+  grpc::Service& service() override { return *this; }
+
+  void serve(CallQueues& queues) override {
+    using Self = InferenceService;
+    answer(queues, &Self::RequestServerLive, &Self::server_live);
+    answer(queues, &Self::RequestServerReady, &Self::server_ready);
+    answer(queues, &Self::RequestModelReady, &Self::model_ready);
+    answer(queues, &Self::RequestServerMetadata, &Self::server_metadata);
+    answer(queues, &Self::RequestModelMetadata, &Self::model_metadata);
+    answer(queues, &Self::RequestModelConfig, &Self::model_config);
+    answer(queues, &Self::RequestModelStatistics, &Self::model_statistics);
+    answer(queues, &Self::RequestRepositoryIndex, &Self::repository_index);
+    answer(queues, &Self::RequestTraceSetting, &Self::trace_setting);
+    answer(queues, &Self::RequestLogSettings, &Self::log_settings_of);
+    answer(queues, &Self::RequestSystemSharedMemoryStatus, &Self::system_memory_status);
+    answer(queues, &Self::RequestSystemSharedMemoryRegister, &Self::register_system_memory);
+    answer(queues, &Self::RequestSystemSharedMemoryUnregister, &Self::unregister_system_memory);
+    answer(queues, &Self::RequestCudaSharedMemoryStatus, &Self::refuse_cuda_memory);
+    answer(queues, &Self::RequestCudaSharedMemoryRegister, &Self::refuse_cuda_memory);
+    answer(queues, &Self::RequestCudaSharedMemoryUnregister, &Self::refuse_cuda_memory);
+    control(queues, &Self::RequestRepositoryModelLoad, [this](const auto& request) {
+      return [this, name = request.model_name()] { return models_.load(name); };
+    });
+    control(queues, &Self::RequestRepositoryModelUnload, [this](const auto& request) {
+      const auto found = request.parameters().find("unload_dependents");
+      const bool with_members = found != request.parameters().end() && found->second.bool_param();
+      return [this, name = request.model_name(), with_members] {
+        return models_.unload(name, with_members);
+      };
+    });
+    serve_unary<grpc::ByteBuffer, grpc::ByteBuffer>(
+        queues, *this, &Self::RequestModelInfer, [this](InferCall& call) {
+          handle_infer_call(models_, limits_, authorize(call.context()), call);
+        });
+    serve_infer_streams(std::make_shared<const InferStreams>(
+        InferStreams{models_, limits_, queues,
+                     [this](auto* context, auto* stream, auto* queue, void* tag) {
+                       RequestModelStreamInfer(context, stream, queue, queue, tag);
+                     },
+                     [this](const grpc::ServerContext& context) { return authorize(context); }}));
+  }
+
+ private:
+  Status server_live(const inference::ServerLiveRequest&, inference::ServerLiveResponse& response) {
+    response.set_live(true);
+    return Status::OK;
+  }
+
+  Status server_ready(const inference::ServerReadyRequest&,
+                      inference::ServerReadyResponse& response) {
+    response.set_ready(models_.is_ready());
+    return Status::OK;
+  }
+
+  Status model_ready(const inference::ModelReadyRequest& request,
+                     inference::ModelReadyResponse& response) {
+    response.set_ready(models_.find(request.name(), request.version()).index() == 0);
+    return Status::OK;
+  }
+
+  Status server_metadata(const inference::ServerMetadataRequest&,
+                         inference::ServerMetadataResponse& response) {
+    response.set_name("tenon");
+    response.set_version(options_.version);
+    for (const std::string& extension : extensions(options_.memory != nullptr)) {
+      response.add_extensions(extension);
+    }
+    return Status::OK;
+  }
+
+  Status model_metadata(const inference::ModelMetadataRequest& request,
+                        inference::ModelMetadataResponse& response) {
+    return with_model(request, [&](const Model& model) {
+      describe(model.metadata(), models_.versions(request.name()), response);
     });
   }
 
-  Reactor* ServerReady(Context* context, const inference::ServerReadyRequest*,
-                       inference::ServerReadyResponse* response) override {
-    return answer(context, [&] {
-      response->set_ready(models_.is_ready());
-      return Status::OK;
+  Status model_config(const inference::ModelConfigRequest& request,
+                      inference::ModelConfigResponse& response) {
+    return with_model(request, [&](const Model& model) {
+      describe(model.metadata(), *response.mutable_config());
     });
   }
 
-  Reactor* ModelReady(Context* context, const inference::ModelReadyRequest* request,
-                      inference::ModelReadyResponse* response) override {
-    return answer(context, [&] {
-      response->set_ready(models_.find(request->name(), request->version()).index() == 0);
-      return Status::OK;
-    });
+  Status model_statistics(const inference::ModelStatisticsRequest& request,
+                          inference::ModelStatisticsResponse& response) {
+    for (const auto& model : loaded_models(models_, request.name(), request.version())) {
+      describe(*model, *response.add_model_stats());
+    }
+    if (request.name().empty() || response.model_stats_size() > 0) return Status::OK;
+    return status_of_model(request.name(), request.version());
   }
 
-  Reactor* ServerMetadata(Context* context, const inference::ServerMetadataRequest*,
-                          inference::ServerMetadataResponse* response) override {
-    return answer(context, [&] {
-      response->set_name("tenon");
-      response->set_version(options_.version);
-      for (const std::string& extension : extensions(options_.memory != nullptr)) {
-        response->add_extensions(extension);
-      }
-      return Status::OK;
-    });
+  Status repository_index(const inference::RepositoryIndexRequest& request,
+                          inference::RepositoryIndexResponse& response) {
+    const Status status = check_repository(request.repository_name());
+    if (status.ok()) describe(models_.index(), request.ready(), response);
+    return status;
   }
 
-  Reactor* ModelMetadata(Context* context, const inference::ModelMetadataRequest* request,
-                         inference::ModelMetadataResponse* response) override {
-    return answer_of_model(context, *request, [&](const Model& model) {
-      describe(model.metadata(), models_.versions(request->name()), *response);
-    });
-  }
-
-  Reactor* ModelConfig(Context* context, const inference::ModelConfigRequest* request,
-                       inference::ModelConfigResponse* response) override {
-    return answer_of_model(context, *request, [&](const Model& model) {
-      describe(model.metadata(), *response->mutable_config());
-    });
-  }
-
-  Reactor* ModelStatistics(Context* context, const inference::ModelStatisticsRequest* request,
-                           inference::ModelStatisticsResponse* response) override {
-    return answer(context, [&]() -> Status {
-      for (const auto& model : loaded_models(models_, request->name(), request->version())) {
-        describe(*model, *response->add_model_stats());
-      }
-      if (request->name().empty() || response->model_stats_size() > 0) return Status::OK;
-      return status_of_model(request->name(), request->version());
-    });
-  }
-
-  Reactor* RepositoryIndex(Context* context, const inference::RepositoryIndexRequest* request,
-                           inference::RepositoryIndexResponse* response) override {
-    return answer(context, [&] {
-      const Status status = check_repository(request->repository_name());
-      if (status.ok()) describe(models_.index(), request->ready(), *response);
+  Status trace_setting(const inference::TraceSettingRequest& request,
+                       inference::TraceSettingResponse& response) {
+    const std::string& model = request.model_name();
+    if (const Status status = model.empty() ? Status::OK : status_of_model(model, "");
+        !status.ok()) {
       return status;
-    });
+    }
+    if (const auto error = check_settings(settings_of(request), trace_settings())) {
+      return status_of(*error);
+    }
+    describe_settings(trace_settings(), response);
+    return Status::OK;
   }
 
-  Reactor* RepositoryModelLoad(Context* context,
-                               const inference::RepositoryModelLoadRequest* request,
-                               inference::RepositoryModelLoadResponse*) override {
-    return control(context, *request,
-                   [this, name = request->model_name()] { return models_.load(name); });
+  Status log_settings_of(const inference::LogSettingsRequest& request,
+                         inference::LogSettingsResponse& response) {
+    if (const auto error = check_settings(settings_of(request), log_settings())) {
+      return status_of(*error);
+    }
+    describe_settings(log_settings(), response);
+    return Status::OK;
   }
 
-  Reactor* RepositoryModelUnload(Context* context,
-                                 const inference::RepositoryModelUnloadRequest* request,
-                                 inference::RepositoryModelUnloadResponse*) override {
-    const auto found = request->parameters().find("unload_dependents");
-    const bool with_members = found != request->parameters().end() && found->second.bool_param();
-    return control(context, *request, [this, name = request->model_name(), with_members] {
-      return models_.unload(name, with_members);
-    });
-  }
-
-  Reactor* TraceSetting(Context* context, const inference::TraceSettingRequest* request,
-                        inference::TraceSettingResponse* response) override {
-    return answer(context, [&]() -> Status {
-      const std::string& model = request->model_name();
-      if (const Status status = model.empty() ? Status::OK : status_of_model(model, "");
-          !status.ok()) {
-        return status;
-      }
-      if (const auto error = check_settings(settings_of(*request), trace_settings())) {
-        return status_of(*error);
-      }
-      describe_settings(trace_settings(), *response);
-      return Status::OK;
-    });
-  }
-
-  Reactor* LogSettings(Context* context, const inference::LogSettingsRequest* request,
-                       inference::LogSettingsResponse* response) override {
-    return answer(context, [&]() -> Status {
-      if (const auto error = check_settings(settings_of(*request), log_settings())) {
-        return status_of(*error);
-      }
-      describe_settings(log_settings(), *response);
-      return Status::OK;
-    });
-  }
-
-  Reactor* SystemSharedMemoryStatus(
-      Context* context, const inference::SystemSharedMemoryStatusRequest* request,
-      inference::SystemSharedMemoryStatusResponse* response) override {
-    return answer_of_memory(context, [&](SharedMemory& memory) -> std::optional<RequestError> {
-      auto found = memory.regions(request->name());
+  Status system_memory_status(const inference::SystemSharedMemoryStatusRequest& request,
+                              inference::SystemSharedMemoryStatusResponse& response) {
+    return with_memory([&](SharedMemory& memory) -> std::optional<RequestError> {
+      auto found = memory.regions(request.name());
       if (auto* error = std::get_if<RequestError>(&found)) return std::move(*error);
       for (const SharedMemoryRegion& region : std::get<0>(found)) {
-        auto& to = (*response->mutable_regions())[region.name];
+        auto& to = (*response.mutable_regions())[region.name];
         to.set_name(region.name);
         to.set_key(region.key);
         to.set_offset(region.offset);
@@ -203,53 +209,23 @@ class InferenceService final : public ServiceBase {
     });
   }
 
-  Reactor* SystemSharedMemoryRegister(Context* context,
-                                      const inference::SystemSharedMemoryRegisterRequest* request,
-                                      inference::SystemSharedMemoryRegisterResponse*) override {
-    return answer_of_memory(context, [&](SharedMemory& memory) {
-      return memory.add({request->name(), request->key(), request->offset(), request->byte_size()});
+  Status register_system_memory(const inference::SystemSharedMemoryRegisterRequest& request,
+                                inference::SystemSharedMemoryRegisterResponse&) {
+    return with_memory([&](SharedMemory& memory) {
+      return memory.add({request.name(), request.key(), request.offset(), request.byte_size()});
     });
   }
 
-  Reactor* SystemSharedMemoryUnregister(
-      Context* context, const inference::SystemSharedMemoryUnregisterRequest* request,
-      inference::SystemSharedMemoryUnregisterResponse*) override {
-    return answer_of_memory(context,
-                            [&](SharedMemory& memory) { return memory.remove(request->name()); });
+  Status unregister_system_memory(const inference::SystemSharedMemoryUnregisterRequest& request,
+                                  inference::SystemSharedMemoryUnregisterResponse&) {
+    return with_memory([&](SharedMemory& memory) { return memory.remove(request.name()); });
   }
 
-  Reactor* CudaSharedMemoryStatus(Context* context, const inference::CudaSharedMemoryStatusRequest*,
-                                  inference::CudaSharedMemoryStatusResponse*) override {
-    return answer(context, [] { return unsupported("CUDA shared memory"); });
+  template <class Request, class Response> Status refuse_cuda_memory(const Request&, Response&) {
+    return unsupported("CUDA shared memory");
   }
 
-  Reactor* CudaSharedMemoryRegister(Context* context,
-                                    const inference::CudaSharedMemoryRegisterRequest*,
-                                    inference::CudaSharedMemoryRegisterResponse*) override {
-    return answer(context, [] { return unsupported("CUDA shared memory"); });
-  }
-
-  Reactor* CudaSharedMemoryUnregister(Context* context,
-                                      const inference::CudaSharedMemoryUnregisterRequest*,
-                                      inference::CudaSharedMemoryUnregisterResponse*) override {
-    return answer(context, [] { return unsupported("CUDA shared memory"); });
-  }
-
-  Reactor* ModelInfer(Context* context, const grpc::ByteBuffer* request,
-                      grpc::ByteBuffer* response) override {
-    // gRPC made the bytes for this call, and would keep them as long as it runs.
-    grpc::ByteBuffer bytes;
-    bytes.Swap(const_cast<grpc::ByteBuffer*>(request));
-    return start_infer_call(models_, limits_, *context, authorize(*context), std::move(bytes),
-                            response);
-  }
-
-  InferStream* ModelStreamInfer(Context* context) override {
-    return start_infer_stream(models_, limits_, *context, authorize(*context));
-  }
-
- private:
-  Status authorize(const Context& context) const {
+  Status authorize(const grpc::ServerContext& context) const {
     if (options_.token.empty()) return Status::OK;
     const auto found = context.client_metadata().find("authorization");
     if (found == context.client_metadata().end()) {
@@ -263,24 +239,23 @@ class InferenceService final : public ServiceBase {
     return Status::OK;
   }
 
-  static Reactor* finished(Context* context, const Status& status) {
-    Reactor* const reactor = context->DefaultReactor();
-    reactor->Finish(status);
-    return reactor;
-  }
-
-  // By the status that `work` returns, if the caller may know it.
-  template <class Work> Reactor* answer(Context* context, Work work) const {
-    const Status status = authorize(*context);
-    return finished(context, status.ok() ? work() : status);
-  }
-
-  template <class Work> Reactor* answer_of_memory(Context* context, Work work) const {
-    return answer(context, [&] {
-      const std::optional<RequestError> error =
-          options_.memory == nullptr ? no_shared_memory() : work(*options_.memory);
-      return error ? status_of(*error) : Status::OK;
+  // Calls that are answered at once, if the caller may know.
+  template <class Base, class Request, class Response>
+  void answer(CallQueues& queues,
+              void (Base::*ask)(grpc::ServerContext*, Request*,
+                                grpc::ServerAsyncResponseWriter<Response>*, grpc::CompletionQueue*,
+                                grpc::ServerCompletionQueue*, void*),
+              Status (InferenceService::*method)(const Request&, Response&)) {
+    serve_unary<Request, Response>(queues, *this, ask, [this, method](auto& call) {
+      const Status status = authorize(call.context());
+      call.finish(status.ok() ? (this->*method)(call.request(), call.response()) : status);
     });
+  }
+
+  template <class Work> Status with_memory(Work work) const {
+    const std::optional<RequestError> error =
+        options_.memory == nullptr ? no_shared_memory() : work(*options_.memory);
+    return error ? status_of(*error) : Status::OK;
   }
 
   // Why there is no such model.
@@ -290,17 +265,15 @@ class InferenceService final : public ServiceBase {
     return error == nullptr ? Status::OK : status_of(*error);
   }
 
-  template <class Request, class Work>
-  Reactor* answer_of_model(Context* context, const Request& request, Work work) const {
-    return answer(context, [&]() -> Status {
-      const auto found = models_.find(request.name(), request.version());
-      if (const auto* error = std::get_if<RequestError>(&found)) return status_of(*error);
-      work(*std::get<std::shared_ptr<Model>>(found));
-      return Status::OK;
-    });
+  template <class Request, class Work> Status with_model(const Request& request, Work work) const {
+    const auto found = models_.find(request.name(), request.version());
+    if (const auto* error = std::get_if<RequestError>(&found)) return status_of(*error);
+    work(*std::get<std::shared_ptr<Model>>(found));
+    return Status::OK;
   }
 
-  template <class Request> Status check_control(const Context& context, const Request& request) {
+  template <class Request>
+  Status check_control(const grpc::ServerContext& context, const Request& request) {
     if (const Status status = authorize(context); !status.ok()) return status;
     if (!options_.allows_model_control) {
       return {StatusCode::PERMISSION_DENIED,
@@ -317,20 +290,27 @@ class InferenceService final : public ServiceBase {
     return Status::OK;
   }
 
-  template <class Request>
-  Reactor* control(Context* context, const Request& request, std::function<Result<void>()> change) {
-    if (const Status status = check_control(*context, request); !status.ok()) {
-      return finished(context, status);
-    }
-    Reactor* const reactor = context->DefaultReactor();
-    control_.post([this, reactor, change = std::move(change), name = request.model_name()] {
-      const auto result = change();
-      if (result) return reactor->Finish(Status::OK);
-      const auto index = models_.index();
-      const bool is_there = std::ranges::find(index, name, &ModelStatus::name) != index.end();
-      reactor->Finish({is_there ? StatusCode::INTERNAL : StatusCode::NOT_FOUND, result.error()});
+  // Calls that wait in a thread of their own. @param change_of makes a request a change of models.
+  template <class Base, class Request, class Response, class ChangeOf>
+  void control(CallQueues& queues,
+               void (Base::*ask)(grpc::ServerContext*, Request*,
+                                 grpc::ServerAsyncResponseWriter<Response>*, grpc::CompletionQueue*,
+                                 grpc::ServerCompletionQueue*, void*),
+               ChangeOf change_of) {
+    serve_unary<Request, Response>(queues, *this, ask, [this, change_of](auto& call) {
+      if (const Status status = check_control(call.context(), call.request()); !status.ok()) {
+        return call.finish(status);
+      }
+      control_.post([this, &call, change = change_of(call.request())] {
+        const Result<void> result = change();
+        if (result) return call.finish(Status::OK);
+        const auto index = models_.index();
+        const bool is_there =
+            std::ranges::find(index, call.request().model_name(), &ModelStatus::name)
+            != index.end();
+        call.finish({is_there ? StatusCode::INTERNAL : StatusCode::NOT_FOUND, result.error()});
+      });
     });
-    return reactor;
   }
 
   Models& models_;
@@ -342,7 +322,7 @@ class InferenceService final : public ServiceBase {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> make_inference_service(Models& models, const GrpcOptions& options) {
+std::unique_ptr<CallService> make_inference_service(Models& models, const GrpcOptions& options) {
   return std::make_unique<InferenceService>(models, options);
 }
 
