@@ -1,5 +1,6 @@
-// The floor of tenon-server's gRPC: an answer of as many bytes as the request's tensor has, by the same API, and no
-// model, no checks and no queue. bench/server.py compiles it. grpc_echo ADDRESS ELEMENTS
+// The floor of tenon-server's gRPC: an answer of as many bytes as the request's tensor has, by the
+// same API, and no model, no checks and no queue. bench/server.py compiles it. grpc_echo ADDRESS
+// ELEMENTS
 #include <absl/synchronization/mutex.h>
 #include <grpcpp/grpcpp.h>
 
@@ -12,9 +13,8 @@ namespace {
 
 using Protocol = inference::GRPCInferenceService;
 
-class Service final
-    : public Protocol::WithCallbackMethod_ModelMetadata<
-          Protocol::WithRawCallbackMethod_ModelInfer<Protocol::Service>> {
+class Service final : public Protocol::WithCallbackMethod_ModelMetadata<
+                          Protocol::WithRawCallbackMethod_ModelInfer<Protocol::Service>> {
  public:
   explicit Service(int64_t elements) : elements_(elements) {
     inference::ModelInferResponse response;

@@ -29,7 +29,7 @@ template <class Owner> class EventOf final : public Event {
 
  private:
   Owner* const owner_;
-  void (Owner::*const function_)(bool);
+  void (Owner::* const function_)(bool);
 };
 
 /// All events of a call come in one thread, that of the queue which it was asked for with.

@@ -118,7 +118,8 @@ void Watch::come(bool ok) {
 }
 
 void Watch::look(bool) {
-  if (is_over_ || service_.is_stopping()) return writer_.Finish(grpc::Status::CANCELLED, &finished_);
+  if (is_over_ || service_.is_stopping())
+    return writer_.Finish(grpc::Status::CANCELLED, &finished_);
   const Response health = service_.health_of(request_);
   if (health.status() == told_.status()) return look_later(true);
   told_ = health;
