@@ -69,7 +69,7 @@ __device__ inline float number_at(const IntegerEpilogue::List& list, int64_t out
                               : static_cast<const float*>(list.data)[output_channel * list.step];
 }
 
-// Products and sums are rounded each, as everywhere: bits must not depend on the kernel.
+// Products and sums are rounded each, as everywhere.
 __device__ inline float scaled(int32_t sum, float scale, float shift) {
   return __fadd_rn(__fmul_rn(static_cast<float>(sum), scale), shift);
 }

@@ -1,5 +1,6 @@
 #include "cuda/integer_execution.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -33,8 +34,12 @@ std::optional<DividedEpilogue> match_division(PointwiseProgram program) {
       || constant < 0 || static_cast<size_t>(constant) >= program.constants.size())
     return std::nullopt;
   const auto function = match_simple_epilogue(program);
-  if (!function) return std::nullopt;
-  return DividedEpilogue{*function, program.constants[static_cast<size_t>(constant)]};
+  const float divisor = program.constants[static_cast<size_t>(constant)];
+  const bool has_bounds = function && function->function == SimpleEpilogue::Function::kClip;
+  if (!function || !std::isfinite(1 / divisor)
+      || (has_bounds && !(function->low <= function->high)))
+    return std::nullopt;
+  return DividedEpilogue{*function, divisor};
 }
 
 template <class Op>

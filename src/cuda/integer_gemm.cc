@@ -84,11 +84,20 @@ class IntegerGemmKernel final : public VariantKernel<IntegerGemmKernel> {
   std::span<const NamedTile> tiles_;
 };
 
+// Products of bytes in a sum, whose numbers stay below 2^31 before the bias is added.
+constexpr int64_t kMaxDepth = 65536;
+
 // A number that the kernel counts with in 32 bits.
 int number(int64_t extent) {
   require(extent >= 0 && extent < int64_t{1} << 30,
           "an extent of {} is too large for a product of bytes", extent);
   return static_cast<int>(extent);
+}
+
+// Chunks of the data are counted in 32 bits, with windows that begin before it.
+void check_data(const Shape& data) {
+  require(data.volume() / IntegerGemm::kChunk < int64_t{1} << 30,
+          "data of {} are too large for a product of bytes", data);
 }
 
 // A layer as this kernel has it.
@@ -108,6 +117,7 @@ IntegerGemm convolution_geometry(const IntegerConvolution& op, std::span<const T
           "data {} and result {} of a convolution do not fit", in, out);
   require(out.volume() / op.output_channels < int64_t{1} << 31,
           "a result of {} has too many positions", out);
+  check_data(in);
   IntegerGemm p;
   p.epilogue = *integer_epilogue(op, inputs);
   p.data_is_signed = inputs[In::kData].type == DataType::kINT8;
@@ -139,7 +149,7 @@ MadeLayer layer_of(const IntegerConvolution& op, const KernelRequest& request) {
   if (!integer_epilogue(op)) return std::string("the epilogue is not supported");
   const int64_t channels = data[1], taps = op.kernel.volume();
   const int64_t lines = op.kernel.rank() == 2 ? op.kernel[0] : 1, columns = op.kernel.back();
-  if (channels == 0 || channels * taps >= int64_t{1} << 26)
+  if (channels == 0 || channels * taps > kMaxDepth)
     return std::string("so many channels are not supported");
   if (channels % IntegerGemm::kChunk != 0 && op.dilation.back() != 1)
     return std::string("a dilation is supported only for multiples of 16 channels");
@@ -168,6 +178,7 @@ MadeLayer layer_of(const IntegerConvolution& op, const KernelRequest& request) {
 IntegerGemm product_geometry(const IntegerMatrixMultiply& op, std::span<const TensorSpec> inputs) {
   const Shape &a = inputs[In::kData].shape, &b = inputs[In::kWeights].shape;
   require(a.rank() == b.rank() && a.back() == b[b.rank() - 2], "cannot multiply {} by {}", a, b);
+  check_data(a);
   IntegerGemm p;
   p.epilogue = *integer_epilogue(op, inputs);
   p.data_is_signed = inputs[In::kData].type == DataType::kINT8;
@@ -183,7 +194,7 @@ MadeLayer layer_of(const IntegerMatrixMultiply& op, const KernelRequest& request
     return std::string("several matrices of weights are not supported");
   if (!integer_epilogue(op)) return std::string("the epilogue is not supported");
   const int64_t depth = weights[weights.rank() - 2], columns = weights.back();
-  if (depth == 0 || depth >= int64_t{1} << 26)
+  if (depth == 0 || depth > kMaxDepth)
     return std::string("so many columns of the data are not supported");
   Layer layer;
   layer.channels = depth;

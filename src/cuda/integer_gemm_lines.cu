@@ -14,6 +14,8 @@ constexpr int kRows = kWarps * kWarpRows, kColumns = kGroup;
 constexpr int kDepth = IntegerGemm::kDepth, kSliceBytes = kColumns * kDepth;
 constexpr int kStep = 32;  // bytes of a window that an instruction multiplies
 
+constexpr int kLongest = 1 << 20;  // bytes of a line, more than fit into shared memory
+
 // Lines of the data that a tile of positions reads: those of the windows of one line of the result
 // after the other, with the padding at both ends.
 struct Lines {
@@ -26,7 +28,8 @@ struct Lines {
 
   explicit Lines(const IntegerGemm& p)
       : count((kRows + p.out[1] - 2) / p.out[1] + 1),
-        margin((p.pre[1] * p.channels + kChunk - 1) / kChunk * kChunk),
+        margin(static_cast<int>(
+            std::min<int64_t>(IntegerGemm::line_bytes(p.pre[1], p.channels), kLongest))),
         chunks(p.line_bytes() / kChunk),
         in_window(p.kernel[0] * chunks) {
     const int64_t last = int64_t{p.out[1] - 1} * p.stride[1] - p.pre[1];
@@ -34,7 +37,7 @@ struct Lines {
     const int64_t end = std::max(int64_t{p.in[1]} * p.channels,
                                  last * p.channels + p.line_bytes() + int64_t{sizeof(uint32_t)});
     const int64_t bytes = (margin + end + kChunk - 1) / kChunk * kChunk;
-    pitch = static_cast<int>(std::min<int64_t>(bytes, 1 << 20));
+    pitch = static_cast<int>(std::min<int64_t>(bytes, kLongest));
     of_pitch = Divider(pitch / kChunk);
     of_window = Divider(p.kernel[0]);
   }
@@ -195,13 +198,14 @@ bool launch_integer_gemm_of_lines(const IntegerGemm& p, cudaStream_t stream) {
   const Lines lines(p);
   const int64_t bytes = IntegerGemm::weights_bytes(kColumns, p.depth()) + lines.bytes(p);
   constexpr int64_t kMaxBytes = 96 << 10;  // which all GPUs with tensor cores of bytes have
-  if (bytes > kMaxBytes) return false;
+  constexpr unsigned kMaxAcross = 65535;
+  const Tiles tiles(p, kRows, kColumns);
+  if (bytes > kMaxBytes || tiles.across > kMaxAcross) return false;
   const auto kernel = p.data_is_signed ? multiply<int8_t> : multiply<uint8_t>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMaxBytes);
   int at_once = 1;
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, kThreads,
                                                 static_cast<size_t>(bytes));
-  const Tiles tiles(p, kRows, kColumns);
   const int64_t across = tiles.across;
   const int64_t down =
       std::min(tiles.down, std::max<int64_t>(int64_t{multiprocessors()} * at_once / across, 1));

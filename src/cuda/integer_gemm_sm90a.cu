@@ -1,10 +1,9 @@
 // The products by wgmma, whose operands are read from shared memory by a group of four warps.
 // Blocks are persistent and their warpgroups specialized: one loads, the others each make tiles in
 // turn, so that one multiplies while another stores.
-#include <cuda.h>
-
 #include <algorithm>
 
+#include "cuda/asynchronous_copies.cuh"
 #include "cuda/capability.h"
 #include "cuda/integer_gemm.cuh"
 
@@ -13,7 +12,6 @@ namespace {
 
 constexpr int kDepth = IntegerGemm::kDepth;  // bytes of a row that are multiplied at a time
 constexpr int kStep = 32;                    // of which an instruction multiplies so many
-constexpr int kWarpgroup = 128;
 
 // Where a matrix of rows of 128, 64 or 32 swizzled bytes lies: its address, the bytes between
 // groups of eight rows, and the kind of swizzle.
@@ -84,79 +82,12 @@ __device__ void multiply_add(int32_t (&c)[16][4], uint64_t a, uint64_t b, int ad
 #undef TENON_MULTIPLY
 }
 
-// Barriers of a stage in shared memory, as mbarrier has them.
-__device__ void initialize(uint64_t* barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-               "r"(arrivals)
-               : "memory");
-}
-__device__ void arrive(uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-               : "memory");
-}
-// When this thread's copies by copy_16 are done.
-__device__ void arrive_after_copies(uint64_t* barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier))
-               : "memory");
-}
-__device__ void wait_for_copies() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-__device__ void wait(uint64_t* barrier, uint32_t parity) {
-  uint32_t is_done = 0;
-  do {
-    asm volatile(
-        "{.reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;"
-        "selp.u32 %0, 1, 0, done;}"
-        : "=r"(is_done)
-        : "r"(shared_address(barrier)), "r"(parity)
-        : "memory");
-  } while (is_done == 0);
-}
-// The barrier waits for so many bytes, too.
-__device__ void expect(uint64_t* barrier, int bytes) {
-  asm volatile(
-      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
-}
-__device__ void copy_bulk(void* to, const void* from, int bytes, uint64_t* barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier))
-      : "memory");
-}
-// A box of a matrix.
-__device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, uint64_t* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
-      "%3}], [%4];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(column), "r"(row), "r"(shared_address(barrier))
-      : "memory");
-}
-// An element of the windows of neighbouring positions, from that whose window begins at a line and
-// a column of an image.
-__device__ void copy_im2col(void* to, const CUtensorMap& map, int channel, int column, int line,
-                            int image, int window_column, int window_line, uint64_t* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], "
-      "[%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(shared_address(to)),
-      "l"(&map), "r"(channel), "r"(column), "r"(line), "r"(image), "r"(shared_address(barrier)),
-      "h"(static_cast<uint16_t>(window_column)), "h"(static_cast<uint16_t>(window_line))
-      : "memory");
-}
-// Of one warpgroup.
-__device__ void synchronize_warpgroup(int group) {
-  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kWarpgroup) : "memory");
-}
-
 // What TMA needs to know, where it can load the data: a thread asks for a whole slice then. Else a
 // warpgroup copies chunks of it.
-struct Maps {
+struct TmaDescriptors {
   CUtensorMap data, addend;
-  int run =
-      0;  // bytes that are loaded at once for a position, of one element of the window; 0: none
+  /// Bytes that are loaded at once for a position, of one element of the window; 0: none.
+  int run = 0;
 };
 
 // What a block keeps in shared memory. A stage holds a slice of a tile's operands, or a tile of the
@@ -169,7 +100,7 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> struct Share
   Stage stages[kStages];
   ChannelTable<kColumns> tables[kGroupsOfWarps];
   uint64_t full[kStages], empty[kStages];
-  uint64_t turns[kGroupsOfWarps];  // to multiply
+  uint64_t order[kGroupsOfWarps];  // in which they multiply
 };
 
 // Counts the stages that a block has used, in the order in which they are loaded.
@@ -194,30 +125,30 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
 
  public:
   __device__ Block(const IntegerGemm& p, const Dividers& dividers, const Tiles& tiles,
-                   const Maps& maps, Memory& memory)
+                   const TmaDescriptors& descriptors, Memory& memory)
       : p_(p),
-        maps_(maps),
+        descriptors_(descriptors),
         dividers_(dividers),
         tiles_(tiles),
         shared_(memory),
-        run_(maps.run > 0 ? maps.run : kDepth),
+        run_(descriptors.run > 0 ? descriptors.run : kDepth),
         steps_((p.depth() + kDepth - 1) / kDepth) {}
 
   // All threads of the block.
   __device__ void initialize_barriers() {
     if (threadIdx.x == 0) {
       for (int i = 0; i < kStages; ++i) {
-        initialize(&shared_.full[i], maps_.run > 0 ? 1 : kWarpgroup);
+        initialize(&shared_.full[i], descriptors_.run > 0 ? 1 : kWarpgroup);
         initialize(&shared_.empty[i], kWarpgroup / 32);
       }
-      for (uint64_t& turn : shared_.turns) initialize(&turn, 1);
+      for (uint64_t& barrier : shared_.order) initialize(&barrier, 1);
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
   }
 
   // One thread.
-  __device__ void load_tiles_by_maps() {
+  __device__ void load_tiles_by_tma() {
     for (unsigned tile = blockIdx.x; tile < tiles_.count(); tile += gridDim.x) {
       const int64_t first_row = row_of(tile);
       const int first_column = column_of(tile);
@@ -231,14 +162,15 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
         auto& stage = next_free();
         uint64_t* full = &shared_.full[counter_.stage()];
         const int left = p_.depth() - step * kDepth;
-        const int runs = min(kDepth / maps_.run, (left + maps_.run - 1) / maps_.run);
+        const int runs =
+            min(kDepth / descriptors_.run, (left + descriptors_.run - 1) / descriptors_.run);
         load_weights(stage.weights, step, first_column, full);
-        expect(full, runs * kRows * maps_.run);
+        expect(full, runs * kRows * descriptors_.run);
         for (int run = 0; run < runs; ++run) {
-          copy_im2col(stage.data + run * kRows * maps_.run, maps_.data, channel, column, line,
-                      static_cast<int>(image), window_column * p_.dilation[1],
+          copy_im2col(stage.data + run * kRows * descriptors_.run, descriptors_.data, channel,
+                      column, line, static_cast<int>(image), window_column * p_.dilation[1],
                       window_line * p_.dilation[0], full);
-          channel += maps_.run;
+          channel += descriptors_.run;
           if (channel < p_.channels) continue;
           channel = 0;
           if (++window_column < p_.kernel[1]) continue;
@@ -252,7 +184,7 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
       auto& stage = next_free();
       uint64_t* full = &shared_.full[counter_.stage()];
       expect(full, kRows * kColumns);
-      copy_box(stage.data, maps_.addend, first_column, static_cast<int>(first_row), full);
+      copy_box(stage.data, descriptors_.addend, first_column, static_cast<int>(first_row), full);
       arrive(full);
       counter_.advance();
     }
@@ -286,7 +218,7 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
     auto& table = shared_.tables[group];
     counter_.advance(group * of_tile);
     int column_of_table = -1;
-    uint32_t turn = 0;
+    uint32_t order_parity = 0;
     const unsigned step = gridDim.x * kGroupsOfWarps;
     for (unsigned tile = blockIdx.x + static_cast<unsigned>(group) * gridDim.x;
          tile < tiles_.count(); tile += step) {
@@ -300,17 +232,16 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
       WarpSums<kBlocks, kGroups> sums;
       // A barrier tells a phase from the one before, not from earlier ones: a group waits for
       // stages once those of the tile before are there.
-      wait(&shared_.turns[group], turn ^ (group == 0 ? 1 : 0));
-      turn ^= 1;
-      uint64_t* next_turn = &shared_.turns[(group + 1) % kGroupsOfWarps];
+      wait(&shared_.order[group], order_parity ^ (group == 0 ? 1 : 0));
+      order_parity ^= 1;
+      uint64_t* next_in_order = &shared_.order[(group + 1) % kGroupsOfWarps];
       if (p_.data_is_signed)
-        multiply<int8_t>(sums, next_turn);
+        multiply<int8_t>(sums, next_in_order);
       else
-        multiply<uint8_t>(sums, next_turn);
+        multiply<uint8_t>(sums, next_in_order);
       if (fills_table) synchronize_warpgroup(group);
       const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
       const bool has_stage = has_addend_stage(p_);
-      if (has_stage) wait(&shared_.full[counter_.stage()], counter_.parity());
       store_sums(
           p_, sums, tiles_.rows, first_column, 0,
           [&](int block) { return row_of(tile) + block * 64 + warp * 16; }, table,
@@ -376,11 +307,12 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
   }
 
   template <class Data>
-  __device__ __forceinline__ void multiply(WarpSums<kBlocks, kGroups>& sums, uint64_t* next_turn) {
+  __device__ __forceinline__ void multiply(WarpSums<kBlocks, kGroups>& sums,
+                                           uint64_t* next_in_order) {
     for (int step = 0; step < steps_; ++step) {
       const int stage = counter_.stage();
       wait(&shared_.full[stage], counter_.parity());
-      if (maps_.run == 0) publish_copies();
+      if (descriptors_.run == 0) publish_copies();
       const uint8_t* data = shared_.stages[stage].data;
       begin_products();
       const uint64_t b = describe(shared_.stages[stage].weights, kDepth);
@@ -401,13 +333,20 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
       last_ = stage;
       counter_.advance();
     }
-    if (threadIdx.x % kWarpgroup == 0) arrive(next_turn);
+    if (has_addend_stage(p_)) wait(&shared_.full[counter_.stage()], counter_.parity());
+    if (threadIdx.x % kWarpgroup == 0) arrive(next_in_order);
     wait_for_products<0>();
+    // No sum is read before.
+#pragma unroll
+    for (auto& block : sums.values)
+#pragma unroll
+      for (auto& eight : block)
+        asm volatile("" : "+r"(eight[0]), "+r"(eight[1]), "+r"(eight[2]), "+r"(eight[3])::"memory");
     release(last_);
   }
 
   const IntegerGemm& p_;
-  const Maps& maps_;
+  const TmaDescriptors& descriptors_;
   const Dividers& dividers_;
   const Tiles& tiles_;
   Memory& shared_;
@@ -425,20 +364,21 @@ template <int kGroupsOfWarps> struct Registers {
 template <int kRows, int kColumns, int kGroupsOfWarps, int kStages>
 __global__ void __launch_bounds__((1 + kGroupsOfWarps) * kWarpgroup, 1)
     multiply(const __grid_constant__ IntegerGemm p, const __grid_constant__ Dividers dividers,
-             const __grid_constant__ Tiles tiles, const __grid_constant__ Maps maps) {
+             const __grid_constant__ Tiles tiles,
+             const __grid_constant__ TmaDescriptors descriptors) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Own = Registers<kGroupsOfWarps>;
   extern __shared__ __align__(1024) uint8_t shared[];
   Block<kRows, kColumns, kGroupsOfWarps, kStages> block(
-      p, dividers, tiles, maps,
+      p, dividers, tiles, descriptors,
       *reinterpret_cast<Shared<kRows, kColumns, kGroupsOfWarps, kStages>*>(shared));
   block.initialize_barriers();
   // The same in all lanes, as the compiler knows: wgmma must not stand where lanes may part.
   const int group = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Own::kLoads));
-    if (maps.run > 0) {
-      if (threadIdx.x == 0) block.load_tiles_by_maps();
+    if (descriptors.run > 0) {
+      if (threadIdx.x == 0) block.load_tiles_by_tma();
     } else {
       block.load_tiles();
     }
@@ -461,7 +401,8 @@ template <class Function> Function* driver_function(const char* name) {
 }
 
 // The addend's tiles, swizzled as swizzled<kColumns>() has them.
-bool map_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int columns, CUtensorMap& map) {
+bool describe_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int columns,
+                     CUtensorMap& map) {
   static const auto encode =
       driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(p.output_channels),
@@ -478,7 +419,7 @@ bool map_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int columns,
 }
 
 // The windows of the data. TMA pads with zeros, and counts lines and columns of windows in 8 bits.
-bool map_data(const IntegerGemm& p, int rows, int run, CUtensorMap& map) {
+bool describe_data(const IntegerGemm& p, int rows, int run, CUtensorMap& map) {
   static const auto encode =
       driver_function<decltype(cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
   constexpr int kMaxStride = 8;
@@ -510,17 +451,22 @@ bool map_data(const IntegerGemm& p, int rows, int run, CUtensorMap& map) {
                 == CUDA_SUCCESS;
 }
 
-Maps make_maps(const IntegerGemm& p, const Tiles& tiles, int rows, int columns) {
-  Maps maps;
+TmaDescriptors make_descriptors(const IntegerGemm& p, const Tiles& tiles, int rows, int columns) {
+  TmaDescriptors descriptors;
   const bool is_pointwise = p.kernel[0] == 1 && p.kernel[1] == 1;
-  const bool is_padded_by_zeros = is_pointwise || p.pads_with_zeros;
-  if (!is_padded_by_zeros) return maps;
+  const auto is_padded = [&](int axis) {
+    const int64_t last = int64_t{p.out[axis] - 1} * p.stride[axis]
+                         + int64_t{p.kernel[axis] - 1} * p.dilation[axis] - p.pre[axis];
+    return p.pre[axis] > 0 || last >= p.in[axis];
+  };
+  if ((is_padded(0) || is_padded(1)) && !p.pads_with_zeros) return descriptors;
   int run = kDepth;
   while (!is_pointwise && run >= kStep && p.channels % run != 0) run /= 2;
-  if (run < kStep || !map_data(p, rows, run, maps.data)) return maps;
-  if (has_addend_stage(p) && !map_addend(p, tiles, rows, columns, maps.addend)) return maps;
-  maps.run = run;
-  return maps;
+  if (run < kStep || !describe_data(p, rows, run, descriptors.data)) return descriptors;
+  if (has_addend_stage(p) && !describe_addend(p, tiles, rows, columns, descriptors.addend))
+    return descriptors;
+  descriptors.run = run;
+  return descriptors;
 }
 
 template <int kRows, int kColumns, int kGroupsOfWarps, int kStages>
@@ -532,7 +478,7 @@ void launch(const IntegerGemm& p, cudaStream_t stream) {
   const Tiles tiles(p, kRows, kColumns);
   const unsigned blocks = std::min(tiles.count(), static_cast<unsigned>(multiprocessors()));
   kernel<<<blocks, (1 + kGroupsOfWarps) * kWarpgroup, kBytes, stream>>>(
-      p, Dividers(p), tiles, make_maps(p, tiles, kRows, kColumns));
+      p, Dividers(p), tiles, make_descriptors(p, tiles, kRows, kColumns));
 }
 
 }  // namespace

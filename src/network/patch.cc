@@ -74,9 +74,10 @@ void Patch::apply(Network& network) && {
                                   joined(wanted.merged, &Node::name, " + "));
     node.metadata = joined(wanted.merged, &Node::metadata, kMetadataSeparator);
     node.precision = first.precision;
-    node.output_types = place.output_types;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      inherit(*node.outputs[i], *wanted.outputs[i]);
+      const Value& from = *wanted.outputs[i];
+      node.output_types[i] = from.producer->output_types[static_cast<size_t>(from.output_index)];
+      inherit(*node.outputs[i], from);
       replacements[wanted.outputs[i]] = node.outputs[i];
     }
     places[&node] = &place;

@@ -292,10 +292,6 @@ void check_parameter(const Normalization& op, const Inference& c, int i, const c
   }
 }
 
-}  // namespace
-
-namespace {
-
 void quantize(const QuantizedCopy& copy, const TensorView& from, const TensorView& to) {
   const Floats numbers(from);
   const auto zero = static_cast<float>(copy.zero);

@@ -1,5 +1,8 @@
-// Sums before a normalisation, and a Quantize behind it, become part of it: rows are read and written
-// once.
+// Sums before a normalisation, and a Quantize behind it, become part of it: rows are read and
+// written once.
+#include <algorithm>
+#include <cmath>
+
 #include "ops/elementwise.h"
 #include "ops/normalization.h"
 #include "optimize/passes.h"
@@ -17,6 +20,8 @@ bool take_sum(Patch& patch, const Target& target, const Uses& uses, Node& node) 
       || added->operation != nvinfer1::ElementWiseOperation::kSUM || !is_plain(*sum)
       || patch.removes(*sum) || uses.only(*sum->outputs[0]) != &node)
     return false;
+  const Value* both = sum->outputs[0];
+  if (std::count(node.inputs.begin(), node.inputs.end(), both) != 1) return false;
   Value *a = sum->inputs[0], *b = sum->inputs[1];
   if (a->dims != b->dims || a->type != b->type || a->constant || b->constant) return false;
   auto made = std::make_unique<Normalization>(op);
@@ -40,7 +45,11 @@ bool take_quantize(Patch& patch, const Target& target, const Uses& uses, Node& n
         || user->inputs[0] != node.outputs[0] || user->outputs[0]->is_output)
       continue;
     const auto scale = uniform_of(*user);
-    if (!scale) continue;
+    const IntegerRange range = integer_range(quantize->to);
+    if (!scale || !std::isfinite(static_cast<float>(scale->scale))
+        || !(static_cast<float>(scale->scale) > 0) || quantize->lowest < range.lowest
+        || quantize->highest > range.highest)
+      continue;
     auto made = std::make_unique<Normalization>(op);
     made->copy = {true,
                   static_cast<float>(scale->scale),

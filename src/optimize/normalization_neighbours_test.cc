@@ -38,7 +38,8 @@ TEST(NormalizationNeighbours, OthersMayReadTheResultBeforeTheQuantize) {
   Value& z = normalized(m, m.input({4, 8}));
   Value& other = m.relu(z);
   m.output(sum(m, other, m.through(z, DataType::kUINT8, 0.05f, 9)));
-  EXPECT_TRUE(rewritten(m.network, normalization_neighbours)->nodes()[0]->as<Normalization>()->copy.used);
+  EXPECT_TRUE(
+      rewritten(m.network, normalization_neighbours)->nodes()[0]->as<Normalization>()->copy.used);
 }
 
 TEST(NormalizationNeighbours, SumsThatOthersReadStay) {
@@ -46,6 +47,22 @@ TEST(NormalizationNeighbours, SumsThatOthersReadStay) {
   Value& both = sum(m, m.input({4, 8}), m.input({4, 8}, "y"));
   m.output(normalized(m, both));
   m.output(m.relu(both));
+  EXPECT_FALSE(normalization_neighbours(m.network, FusingTarget()));
+}
+
+TEST(NormalizationNeighbours, SumsThatAreAlsoTheScaleStay) {
+  QuantizedModel m;
+  Value& both = sum(m, m.input({1, 8}), m.input({1, 8}, "y"));
+  auto op = std::make_unique<Normalization>();
+  op->axes = 2;
+  m.output(m.add(std::move(op), {&both, &both}));
+  EXPECT_FALSE(normalization_neighbours(m.network, FusingTarget()));
+}
+
+TEST(NormalizationNeighbours, ScalesThatAreNotFiniteStay) {
+  QuantizedModel m;
+  Value& z = normalized(m, m.input({4, 8}));
+  m.output(m.through(z, DataType::kINT8, std::numeric_limits<float>::infinity(), 0));
   EXPECT_FALSE(normalization_neighbours(m.network, FusingTarget()));
 }
 
