@@ -59,10 +59,15 @@ TEST(NormalizationNeighbours, SumsThatAreAlsoTheScaleStay) {
   EXPECT_FALSE(normalization_neighbours(m.network, FusingTarget()));
 }
 
-TEST(NormalizationNeighbours, ScalesThatAreNotFiniteStay) {
+// A Quantize may have bounds beyond those of its type; a copy may not.
+TEST(NormalizationNeighbours, BoundsBeyondBytesStay) {
   QuantizedModel m;
-  Value& z = normalized(m, m.input({4, 8}));
-  m.output(m.through(z, DataType::kINT8, std::numeric_limits<float>::infinity(), 0));
+  auto op = std::make_unique<Quantize>();
+  op->to = DataType::kINT8;
+  op->lowest = -300;
+  op->highest = 300;
+  Value& bytes = m.add(std::move(op), {&normalized(m, m.input({4, 8})), &m.list({0.02f})});
+  m.output(m.dequantize(bytes, {0.02f}));
   EXPECT_FALSE(normalization_neighbours(m.network, FusingTarget()));
 }
 
