@@ -1,8 +1,6 @@
 // Where exceptions end: inside the library errors are thrown, across its interface they are values.
 #pragma once
 
-#include <tenon/error_codes.h>
-
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -28,7 +26,7 @@ template <class Call> auto guard(Call&& call) noexcept -> Result<std::invoke_res
   } catch (const std::exception& cause) {  // of the standard library: files, threads
     return Error{cause.what()};
   }
-  return Error{with_code("out of memory", ErrorClass::kMemory)};
+  return Error{"out of memory"};  // without a code, so short that a string needs no memory for it
 }
 
 /// The value of a result; throws its Error. For use under guard().

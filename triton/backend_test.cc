@@ -221,7 +221,7 @@ TEST_F(BackendTest, LoadsOnlyWhatAgreesWithThePlan) {
   EXPECT_EQ(error(R"({"model_operations": {"op_library_filename": ["none.so"]}})"),
             "cannot load none.so: expected a library of plugins");
   EXPECT_EQ(error(R"({"default_model_filename": "other.plan"})"),
-            fs::path(folder) / "1/other.plan: cannot be read: No such file or directory");
+            fs::path(folder) / "1/other.plan: cannot be read: No such file or directory [TN2005]");
   EXPECT_EQ(error_of(host, folder, R"({"max_batch_size": 8})", false),
             "the model has input 'x', and the configuration not: add it, or let the server "
             "complete it");
