@@ -56,7 +56,6 @@ void Session::check_names(const std::vector<std::string>& names) const {
       list += (list.empty() ? "" : ", ") + printable(inputs[i]);
     if (inputs.size() > kMaxListed)
       list += " and " + std::to_string(inputs.size() - kMaxListed) + " more";
-
     throw Error{
         with_code("the model has no input '" + printable(name) + "'; its inputs are: " + list,
                   ErrorClass::kNotInModel)};

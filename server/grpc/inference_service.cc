@@ -177,19 +177,19 @@ class InferenceService final : public CallService, public ServiceBase {
         !status.ok()) {
       return status;
     }
-    if (const auto error = check_settings(settings_of(request), trace_settings())) {
-      return status_of(*error);
-    }
-    describe_settings(trace_settings(), response);
-    return Status::OK;
+    return answer_settings(request, trace_settings(), response);
   }
 
   Status log_settings_of(const inference::LogSettingsRequest& request,
                          inference::LogSettingsResponse& response) {
-    if (const auto error = check_settings(settings_of(request), log_settings())) {
-      return status_of(*error);
-    }
-    describe_settings(log_settings(), response);
+    return answer_settings(request, log_settings(), response);
+  }
+
+  template <class Request, class Response>
+  static Status answer_settings(const Request& request, const Settings& current,
+                                Response& response) {
+    if (const auto error = check_settings(settings_of(request), current)) return status_of(*error);
+    describe_settings(current, response);
     return Status::OK;
   }
 

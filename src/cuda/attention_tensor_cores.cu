@@ -289,10 +289,7 @@ __global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
 // Warps of a block, so that the GPU is done soonest: it takes as many blocks at a time as it has
 // processors, or several times that, which comes to the same.
 int choose_warps(const AttentionParameters& p) {
-  int device = 0, processors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess
-      || cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
-    return 4;
+  const int processors = multiprocessors();
   int best = 1;
   int64_t min_work = INT64_MAX;
   for (int warps = kMaxWarps; warps >= 1; --warps) {

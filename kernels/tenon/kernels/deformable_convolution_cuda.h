@@ -30,10 +30,13 @@ template <class E, int rows> class DeformableTile {
   using Factor = std::conditional_t<kHasTensorCores, __half, float>;
   static constexpr int kTile = 16;  // of a tensor core's products
 
+  /// From a row to the next in shared memory, so that they lie in different banks.
+  static constexpr int kKernelStep = kRows + (kHasTensorCores ? 8 : 4);
+  static constexpr int kColumnsStep = kColumns + (kHasTensorCores ? 8 : 0);
+
   struct Memory {
-    // Rows of them lie in different banks.
-    alignas(32) Factor kernel[2][kDepth][kRows + (kHasTensorCores ? 8 : 4)];
-    alignas(32) Factor columns[2][kDepth][kColumns + (kHasTensorCores ? 8 : 0)];
+    alignas(32) Factor kernel[2][kDepth][kKernelStep];
+    alignas(32) Factor columns[2][kDepth][kColumnsStep];
     float sums[kHasTensorCores ? kThreads / kWarp : 1][kTile * kTile];
     float4 weights[kTaps][kColumns];
     int4 offsets[kTaps][kColumns];  // -1 where nothing is read
@@ -220,8 +223,8 @@ template <class E, int rows> class DeformableTile {
     fragment<matrix_a, kTile, kTile, kTile, Factor, col_major> a[kWarpTiles];
     fragment<matrix_b, kTile, kTile, kTile, Factor, row_major> b[kWarpTiles];
     for (int i = 0; i < kWarpTiles; ++i) {
-      load_matrix_sync(a[i], &memory_.kernel[buffer][0][warp_row() + i * kTile], kRows + 8);
-      load_matrix_sync(b[i], &memory_.columns[buffer][0][warp_column() + i * kTile], kColumns + 8);
+      load_matrix_sync(a[i], &memory_.kernel[buffer][0][warp_row() + i * kTile], kKernelStep);
+      load_matrix_sync(b[i], &memory_.columns[buffer][0][warp_column() + i * kTile], kColumnsStep);
     }
     for (int i = 0; i < kWarpTiles; ++i)
       for (int j = 0; j < kWarpTiles; ++j) mma_sync(products_[i][j], a[i], b[j], products_[i][j]);
