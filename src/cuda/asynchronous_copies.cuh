@@ -61,6 +61,29 @@ __device__ void copy_box(void* to, const CUtensorMap& map, int column, int row, 
       "l"(&map), "r"(column), "r"(row), "r"(shared_address(barrier))
       : "memory");
 }
+// Of a tensor with four axes, innermost first.
+__device__ void copy_box(void* to, const CUtensorMap& map, const int (&at)[4], uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "%3, %4, %5}], [%6];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(shared_address(barrier))
+      : "memory");
+}
+// Back into the tensor, as one of the copies that wait_for_stores waits for.
+__device__ void store_box(const CUtensorMap& map, const int (&at)[4], const void* from) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(
+          &map),
+      "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(shared_address(from))
+      : "memory");
+}
+__device__ void end_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Until this thread's stores have read shared memory.
+__device__ void wait_for_stores() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
 // An element of the windows of neighbouring positions, from that whose window begins at a line and
 // a column of an image.
 __device__ void copy_im2col(void* to, const CUtensorMap& map, int channel, int column, int line,
@@ -72,6 +95,17 @@ __device__ void copy_im2col(void* to, const CUtensorMap& map, int channel, int c
       "h"(static_cast<uint16_t>(window_column)), "h"(static_cast<uint16_t>(window_line))
       : "memory");
 }
+// Counts the stages that a block has used, in the order in which they are loaded.
+template <int kStages> class StageCounter {
+ public:
+  __device__ int stage() const { return static_cast<int>(at_ % kStages); }
+  __device__ uint32_t parity() const { return at_ / kStages % 2; }
+  __device__ void advance(int count = 1) { at_ += static_cast<uint32_t>(count); }
+
+ private:
+  uint32_t at_ = 0;
+};
+
 // Of one warpgroup.
 __device__ void synchronize_warpgroup(int group) {
   asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kWarpgroup) : "memory");

@@ -1,8 +1,11 @@
 // Attention in one kernel, by tensor cores where the type and the sizes allow it.
 #include "cuda/attention.h"
 
+#include <algorithm>
+
 #include "base/cuda_stream.h"
 #include "base/error.h"
+#include "cuda/capability.h"
 #include "cuda/check.h"
 #include "cuda/kernels.h"
 #include "ops/attention.h"
@@ -72,8 +75,10 @@ Parameters parameters_of(const Attention& op, std::span<const TensorSpec> inputs
   p.softcap = op.softcap;
   p.softmax = op.normalization == AttentionNormalizationOp::kSOFTMAX;
   p.causal = op.causal;
-  p.left_window = op.left_window;
-  p.right_window = op.right_window;
+  // Larger than any distance, and small enough to be added to one.
+  constexpr int64_t kMaxWindow = int64_t{1} << 40;
+  p.left_window = std::min(op.left_window, kMaxWindow);
+  p.right_window = std::min(op.right_window, kMaxWindow);
   if (is_given(inputs, Attention::kMask)) {
     p.mask_type = inputs[Attention::kMask].type;
     describe_mask(inputs[Attention::kMask].shape, q, k[2], p);
@@ -87,7 +92,8 @@ Parameters parameters_of(const Attention& op, std::span<const TensorSpec> inputs
 
 class AttentionExecution final : public Execution {
  public:
-  explicit AttentionExecution(const Parameters& parameters) : parameters_(parameters) {}
+  AttentionExecution(const Parameters& parameters, bool by_warpgroups)
+      : parameters_(parameters), by_warpgroups_(by_warpgroups) {}
 
   void run(const RunArguments& arguments) override {
     Parameters p = parameters_;
@@ -99,32 +105,40 @@ class AttentionExecution final : public Execution {
     p.lengths.data = arguments.input(Attention::kLengths);
     p.offsets.data = arguments.input(Attention::kOffsets);
     p.result.data = arguments.outputs[0];
-    if (tensor_cores_attend(p))
-      launch_tensor_core_attention(p, to_cuda(arguments.stream));
-    else
-      launch_plain_attention(p, to_cuda(arguments.stream));
+    launch(p, to_cuda(arguments.stream));
     check_launch("attention");
   }
 
  private:
+  void launch(const Parameters& p, cudaStream_t stream) const {
+    if (by_warpgroups_ && launch_warpgroup_attention(p, stream)) return;
+    if (tensor_cores_attend(p))
+      launch_tensor_core_attention(p, stream);
+    else
+      launch_plain_attention(p, stream);
+  }
+
   Parameters parameters_;
+  bool by_warpgroups_;
 };
 
 class AttentionKernel final : public Kernel {
  public:
-  explicit AttentionKernel(const Attention& op) : op_(op) {}
+  AttentionKernel(const Attention& op, bool by_warpgroups)
+      : op_(op), by_warpgroups_(by_warpgroups) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<AttentionExecution>(parameters_of(op_, inputs, outputs[0]));
+    return std::make_unique<AttentionExecution>(parameters_of(op_, inputs, outputs[0]),
+                                                by_warpgroups_);
   }
 
  private:
   Attention op_;
+  bool by_warpgroups_;
 };
 
-}  // namespace
-
-Offer offer_attention(const KernelRequest& request) {
+// Why no kernel of this target can do it; empty if one can.
+std::string refusal(const KernelRequest& request) {
   const auto& op = static_cast<const Attention&>(request.op);
   if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
   const DataType type = request.inputs[0].type;
@@ -136,7 +150,26 @@ Offer offer_attention(const KernelRequest& request) {
   for (const AttentionVectors& vectors : op.vectors)
     if (!vectors.is_tensor() && vectors.steps.back() != 1)
       return "the elements of vectors are not neighbours";
-  return std::make_unique<AttentionKernel>(op);
+  return "";
+}
+
+Offer offer(const KernelRequest& request, bool by_warpgroups) {
+  if (std::string reason = refusal(request); !reason.empty()) return reason;
+  return std::make_unique<AttentionKernel>(static_cast<const Attention&>(request.op),
+                                           by_warpgroups);
+}
+
+}  // namespace
+
+Offer offer_attention(const KernelRequest& request) {
+  return offer(request, false);
+}
+
+Offer offer_warpgroup_attention(const KernelRequest& request) {
+  if (capability_major() != 9) return "compute capability 9.0 is needed";
+  if (request.inputs[0].type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
+  if (is_given(request.inputs, Attention::kLengths)) return "numbers of keys are not supported";
+  return offer(request, true);
 }
 
 }  // namespace tenon::cuda

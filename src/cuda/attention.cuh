@@ -23,13 +23,26 @@ __device__ inline Visible visible(const AttentionParameters& p, int64_t batch, i
   const int64_t at = query + number(p.offsets, batch, 0), keys = p.keys;
   int64_t first = 0, end = min(number(p.lengths, batch, keys), keys);
   if (p.causal) end = min(end, at + 1);
-  if (p.right_window >= 0 && p.right_window < keys + query) end = min(end, at + p.right_window + 1);
-  if (p.left_window >= 0 && p.left_window <= at) first = at - p.left_window;
+  if (p.right_window >= 0) end = min(end, at + p.right_window + 1);
+  if (p.left_window >= 0) first = at - p.left_window;
   if (p.mask != nullptr) end = min(end, static_cast<int64_t>(p.mask_keys));
   end = max(end, int64_t{0});
   first = min(max(first, int64_t{0}), end);
   return {static_cast<int>(first), static_cast<int>(end)};
 }
+
+/// What neighbouring queries see together: bounds grow from one to the next.
+struct VisibleTogether {
+  Visible first, last;  // query's
+  __device__ VisibleTogether(const AttentionParameters& p, int64_t batch, int first_query,
+                             int last_query)
+      : first(visible(p, batch, first_query)), last(visible(p, batch, last_query)) {}
+  /// A multiple of `step`.
+  __device__ int begin(int step) const { return first.first / step * step; }
+  __device__ int end() const { return last.end; }
+  /// All of these keys by each of the queries.
+  __device__ bool all(int from, int to) const { return last.first <= from && to <= first.end; }
+};
 
 /// What the mask adds to a score: -infinity for a key that is not seen.
 template <class T> __device__ float masked(const AttentionParameters& p, int64_t row, int key) {

@@ -42,6 +42,10 @@ struct AttentionParameters {
 bool tensor_cores_attend(const AttentionParameters& parameters);
 void launch_tensor_core_attention(const AttentionParameters& parameters, cudaStream_t stream);
 
+/// The same by wgmma and TMA. False where it cannot: of tensor_cores_attend() or on other
+/// architectures, with `lengths`, or with vectors that TMA does not take.
+bool launch_warpgroup_attention(const AttentionParameters& parameters, cudaStream_t stream);
+
 /// Vectors of at most so many elements, of any floating-point type.
 constexpr int kMaxPlainAttention = 256;
 void launch_plain_attention(const AttentionParameters& parameters, cudaStream_t stream);

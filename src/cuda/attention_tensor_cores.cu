@@ -1,9 +1,7 @@
-// Attention of 16-bit vectors by tensor cores (mma.sync m16n8k16), with the online softmax of
-// FlashAttention-2 (Dao 2023).
+// Attention of 16-bit vectors by tensor cores (mma.sync m16n8k16).
 #include <algorithm>
-#include <cfloat>
 
-#include "cuda/attention.cuh"
+#include "cuda/attention_softmax.cuh"
 #include "cuda/capability.h"
 #include "cuda/tensor_cores.cuh"
 
@@ -13,23 +11,6 @@ namespace {
 constexpr int kKeys = 64;      // of a tile
 constexpr int kMaxWarps = 8;   // of a block; each has 16 queries
 constexpr int kLongest = 128;  // elements of a vector
-constexpr float kLog2E = 1.4426950408889634f;
-
-template <class T> __device__ uint32_t pack(float low, float high) {
-  if constexpr (std::is_same_v<T, __half>) {
-    const __half2 both = __floats2half2_rn(low, high);
-    return *reinterpret_cast<const uint32_t*>(&both);
-  } else {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    return *reinterpret_cast<const uint32_t*>(&both);
-  }
-}
-
-__device__ float power_of_two(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 // Rows of kSize elements in shared memory, 16 bytes apart, so that eight rows lie in different
 // banks.
@@ -51,32 +32,15 @@ template <class T, int kSize> struct Rows {
   }
 };
 
-// The bounds of what the rows of a block see.
-struct Bounds {
-  int min_first, max_first, min_end, max_end;
-};
-
 template <class T, int kSize> struct Warp {
   const AttentionParameters& p;
-  int64_t batch;
-  int head, row;  // of the first of 16 queries
+  OnlineSoftmax<T, kSize, kKeys> softmax;
   int lane = static_cast<int>(threadIdx.x) % 32;
   uint32_t query[kSize / 16][4];
-  float result[kSize / 8][4] = {};
-  float largest[2] = {-INFINITY, -INFINITY}, total[2] = {};
-  Visible range[2];
-  int64_t mask[2];
 
-  __device__ Warp(const AttentionParameters& parameters, int64_t b, int h, int first_row)
-      : p(parameters), batch(b), head(h), row(first_row) {
-    for (int half = 0; half < 2; ++half) {
-      const int own = row_of(half);
-      range[half] = own < p.queries ? visible(p, batch, own) : Visible{p.keys, 0};
-      mask[half] = mask_row(p, batch, head, min(own, p.queries - 1));
-    }
-  }
-  // A lane has elements of two rows.
-  __device__ int row_of(int half) const { return row + lane / 4 + 8 * half; }
+  // Of sixteen queries.
+  __device__ Warp(const AttentionParameters& parameters, int64_t batch, int head, int first_row)
+      : p(parameters), softmax(p, batch, head, first_row) {}
 
   __device__ void load_query(const Rows<T, kSize>& rows, int first) {
     const int m = lane / 8, r = lane % 8;
@@ -113,107 +77,34 @@ template <class T, int kSize> struct Warp {
         multiply_add<T>(score[2 * j + 1], query[k], b[2], b[3]);
       }
     }
-    take_shares(score, start, count, all_seen);
+    softmax.take_shares(score, start, count, all_seen);
 #pragma unroll
     for (int j = 0; j < kKeys / 16; ++j) {
       if (!kIsWhole && j * 16 >= count) break;
-      const uint32_t a[4] = {pack<T>(score[2 * j][0], score[2 * j][1]),
-                             pack<T>(score[2 * j][2], score[2 * j][3]),
-                             pack<T>(score[2 * j + 1][0], score[2 * j + 1][1]),
-                             pack<T>(score[2 * j + 1][2], score[2 * j + 1][3])};
+      uint32_t a[4];
+      softmax.pack_shares(score, j, a);
 #pragma unroll
       for (int w = 0; w < kSize / 16; ++w) {
         uint32_t b[4];
         load_transposed(b, value.at(j * 16 + m % 2 * 8 + r, w * 16 + m / 2 * 8));
-        multiply_add<T>(result[2 * w], a, b[0], b[1]);
-        multiply_add<T>(result[2 * w + 1], a, b[2], b[3]);
+        multiply_add<T>(softmax.result[2 * w], a, b[0], b[1]);
+        multiply_add<T>(softmax.result[2 * w + 1], a, b[2], b[3]);
       }
     }
   }
 
-  // Calls body(score, key, half) for all of the lane's scores. What is the same for all of them is
-  // asked outside, once, so that the loop has no branches.
-  template <class Body>
-  __device__ void each(float (&score)[kKeys / 8][4], int count, const Body& body) const {
-    const auto part = [&](int j) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) body(score[j][i], j * 8 + lane % 4 * 2 + i % 2, i / 2);
-    };
-    if (count == kKeys) {
-#pragma unroll
-      for (int j = 0; j < kKeys / 8; ++j) part(j);
-    } else {
-#pragma unroll
-      for (int j = 0; j < kKeys / 8; ++j)
-        if (j / 2 * 16 < count) part(j);
-    }
-  }
-
-  // Scores become shares, which are still to be divided by their total.
-  __device__ void take_shares(float (&score)[kKeys / 8][4], int start, int count, bool all_seen) {
-    const float factor = p.scale * kLog2E;
-    float row_max[2] = {largest[0], largest[1]};
-    if (p.softcap > 0)
-      each(score, count, [&](float& x, int, int) { x = capped(x * factor); });
-    else
-      each(score, count, [&](float& x, int, int) { x *= factor; });
-    if (!all_seen)
-      each(score, count, [&](float& x, int key, int half) {
-        const int k = start + key;
-        x = k >= range[half].first && k < range[half].end ? x : -INFINITY;
-      });
-    if (p.mask != nullptr)
-      each(score, count, [&](float& x, int key, int half) {
-        if (x != -INFINITY) x = with_mask(x, mask[half], start + key);
-      });
-    each(score, count, [&](float& x, int, int half) { row_max[half] = fmaxf(row_max[half], x); });
-    float base[2], change[2];
+  __device__ void store(T* to) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      // Four lanes have a row.
-      row_max[half] = fmaxf(row_max[half], __shfl_xor_sync(0xffffffffu, row_max[half], 1));
-      row_max[half] = fmaxf(row_max[half], __shfl_xor_sync(0xffffffffu, row_max[half], 2));
-      base[half] = row_max[half] == -INFINITY ? 0.f : row_max[half];
-      change[half] = power_of_two(largest[half] - base[half]);
-      largest[half] = row_max[half];
-      total[half] *= change[half];
-    }
-    each(score, count, [&](float& x, int, int half) {
-      x = power_of_two(x - base[half]);
-      total[half] += x;
-    });
-#pragma unroll
-    for (int j = 0; j < kSize / 8; ++j)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) result[j][i] *= change[i / 2];
-  }
-
-  // softcap * tanh(x / softcap), of numbers times log2(e).
-  __device__ float capped(float x) const {
-    const float power = power_of_two(__fdividef(2 * x, p.softcap));
-    return p.softcap * kLog2E * (1 - __fdividef(2.f, 1 + power));
-  }
-  __device__ float with_mask(float x, int64_t mask_row, int key) const {
-    const float added = masked<T>(p, mask_row, key);
-    // The least number that may stand for -infinity stays a number, times log2(e).
-    return added == -INFINITY ? -INFINITY : fmaxf(x + added * kLog2E, -FLT_MAX);
-  }
-
-  __device__ void store() const {
-    T* to = result_of<T>(p, batch, head);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float sum = total[half];
-      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-      const float factor = sum == 0 ? 0.f : 1 / sum;
-      const int own = row_of(half);
+      const float factor = softmax.factor(half);
+      const int own = softmax.row_of(half);
       if (own >= p.queries) continue;
 #pragma unroll
       for (int j = 0; j < kSize / 8; ++j)
         if (j * 8 < p.width)
           *reinterpret_cast<uint32_t*>(to + own * p.result.row_step + j * 8 + lane % 4 * 2) =
-              pack<T>(result[j][2 * half] * factor, result[j][2 * half + 1] * factor);
+              pack<T>(softmax.result[j][2 * half] * factor,
+                      softmax.result[j][2 * half + 1] * factor);
     }
   }
 };
@@ -223,7 +114,6 @@ __global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
     attend(AttentionParameters p) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack these instructions, and it is not launched there
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ Bounds bounds;
   using Tile = Rows<T, kSize>;
   const int warps = static_cast<int>(blockDim.x) / 32, rows = warps * 16;
   const int tiles = (p.queries + rows - 1) / rows;
@@ -239,25 +129,8 @@ __global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
              rows, p.queries - block_row, p.size);
   const int first_row = static_cast<int>(threadIdx.x) / 32 * 16;
   Warp<T, kSize> warp(p, batch, head, block_row + first_row);
-  if (threadIdx.x == 0) bounds = {p.keys, 0, p.keys, 0};
-  __syncthreads();
-  for (int half = 0; half < 2; ++half) {
-    // A row that is not there changes no bound.
-    const bool is_row = warp.row_of(half) < p.queries;
-    const Visible v = warp.range[half];
-    const int min_first = __reduce_min_sync(~0u, is_row ? v.first : p.keys);
-    const int max_first = __reduce_max_sync(~0u, is_row ? v.first : 0);
-    const int min_end = __reduce_min_sync(~0u, is_row ? v.end : p.keys);
-    const int max_end = __reduce_max_sync(~0u, is_row ? v.end : 0);
-    if (warp.lane != 0) continue;
-    atomicMin(&bounds.min_first, min_first);
-    atomicMax(&bounds.max_first, max_first);
-    atomicMin(&bounds.min_end, min_end);
-    atomicMax(&bounds.max_end, max_end);
-  }
-  __syncthreads();
-  const Bounds seen = bounds;
-  const int begin = seen.min_first / kKeys * kKeys, end = seen.max_end;
+  const VisibleTogether seen(p, batch, block_row, min(block_row + rows, p.queries) - 1);
+  const int begin = seen.begin(kKeys), end = seen.end();
   const auto load = [&](int start, int i) {
     const int count = end - start;
     buffer(2 * i).fill(keys + start * p.key.row_step, p.key.row_step, kKeys, count, p.size);
@@ -276,13 +149,12 @@ __global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
     }
     __syncthreads();
     if (start == begin) warp.load_query(query, first_row);
-    const bool all_seen =
-        p.mask == nullptr && seen.max_first <= start && start + kKeys <= seen.min_end;
+    const bool all_seen = p.mask == nullptr && seen.all(start, start + kKeys);
     warp.attend(buffer(2 * now), buffer(2 * now + 1), start, min(kKeys, end - start), all_seen);
     __syncthreads();
   }
   wait_for_groups<0>();
-  warp.store();
+  warp.store(result_of<T>(p, batch, head));
 #endif
 }
 

@@ -6,81 +6,14 @@
 #include "cuda/asynchronous_copies.cuh"
 #include "cuda/capability.h"
 #include "cuda/integer_gemm.cuh"
+#include "cuda/tma.h"
+#include "cuda/warpgroup_products.cuh"
 
 namespace tenon::cuda {
 namespace {
 
 constexpr int kDepth = IntegerGemm::kDepth;  // bytes of a row that are multiplied at a time
 constexpr int kStep = 32;                    // of which an instruction multiplies so many
-
-// Where a matrix of rows of 128, 64 or 32 swizzled bytes lies: its address, the bytes between
-// groups of eight rows, and the kind of swizzle.
-__device__ uint64_t describe(const uint8_t* matrix, int row_bytes) {
-  const auto eight_rows = static_cast<uint64_t>(8 * row_bytes >> 4);
-  const uint64_t swizzle = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
-  return (shared_address(matrix) >> 4 & 0x3fff) | uint64_t{1} << 16 | eight_rows << 32
-         | swizzle << 62;
-}
-
-__device__ void begin_products() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-__device__ void end_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-template <int kPending> __device__ void wait_for_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
-}
-// What was copied into shared memory by threads is seen by wgmma. It waits for what this thread has
-// written, too.
-__device__ void publish_copies() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-#define TENON_SUMS_8(c, i)                                                         \
-  "+r"(c[i][0]), "+r"(c[i][1]), "+r"(c[i][2]), "+r"(c[i][3]), "+r"(c[(i) + 1][0]), \
-      "+r"(c[(i) + 1][1]), "+r"(c[(i) + 1][2]), "+r"(c[(i) + 1][3])
-#define TENON_SUMS_32(c, i) \
-  TENON_SUMS_8(c, i), TENON_SUMS_8(c, (i) + 2), TENON_SUMS_8(c, (i) + 4), TENON_SUMS_8(c, (i) + 6)
-#define TENON_REGISTERS_32                                                                         \
-  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
-  "%26,%27,%28,%29,%30,%31"
-#define TENON_REGISTERS_64                                                                        \
-  TENON_REGISTERS_32                                                                              \
-  ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54," \
-  "%55,%56,%57,%58,%59,%60,%61,%62,%63"
-
-// c (64, columns) = a (64, 32) b (columns, 32)^T, added to c where `adds`; sums wrap.
-template <class Data>
-__device__ void multiply_add(int32_t (&c)[8][4], uint64_t a, uint64_t b, int adds) {
-#define TENON_MULTIPLY(types)                                                     \
-  asm volatile(                                                                   \
-      "{.reg .pred adds; setp.ne.b32 adds, %34, 0;"                               \
-      "wgmma.mma_async.sync.aligned.m64n64k32.s32." types " {" TENON_REGISTERS_32 \
-      "}, %32, %33, adds;}"                                                       \
-      : TENON_SUMS_32(c, 0)                                                       \
-      : "l"(a), "l"(b), "r"(adds))
-  if constexpr (std::is_signed_v<Data>)
-    TENON_MULTIPLY("s8.s8");
-  else
-    TENON_MULTIPLY("u8.s8");
-#undef TENON_MULTIPLY
-}
-template <class Data>
-__device__ void multiply_add(int32_t (&c)[16][4], uint64_t a, uint64_t b, int adds) {
-#define TENON_MULTIPLY(types)                                                      \
-  asm volatile(                                                                    \
-      "{.reg .pred adds; setp.ne.b32 adds, %66, 0;"                                \
-      "wgmma.mma_async.sync.aligned.m64n128k32.s32." types " {" TENON_REGISTERS_64 \
-      "}, %64, %65, adds;}"                                                        \
-      : TENON_SUMS_32(c, 0), TENON_SUMS_32(c, 8)                                   \
-      : "l"(a), "l"(b), "r"(adds))
-  if constexpr (std::is_signed_v<Data>)
-    TENON_MULTIPLY("s8.s8");
-  else
-    TENON_MULTIPLY("u8.s8");
-#undef TENON_MULTIPLY
-}
 
 // What TMA needs to know, where it can load the data: a thread asks for a whole slice then. Else a
 // warpgroup copies chunks of it.
@@ -101,17 +34,6 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> struct Share
   ChannelTable<kColumns> tables[kGroupsOfWarps];
   uint64_t full[kStages], empty[kStages];
   uint64_t order[kGroupsOfWarps];  // in which they multiply
-};
-
-// Counts the stages that a block has used, in the order in which they are loaded.
-template <int kStages> class StageCounter {
- public:
-  __device__ int stage() const { return static_cast<int>(at_ % kStages); }
-  __device__ uint32_t parity() const { return at_ / kStages % 2; }
-  __device__ void advance(int count = 1) { at_ += static_cast<uint32_t>(count); }
-
- private:
-  uint32_t at_ = 0;
 };
 
 // Whether the addend's tiles come through stages; else lanes read it from where it is.
@@ -312,7 +234,7 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
     for (int step = 0; step < steps_; ++step) {
       const int stage = counter_.stage();
       wait(&shared_.full[stage], counter_.parity());
-      if (descriptors_.run == 0) publish_copies();
+      if (descriptors_.run == 0) publish_to_copies();
       const uint8_t* data = shared_.stages[stage].data;
       begin_products();
       const uint64_t b = describe(shared_.stages[stage].weights, kDepth);
@@ -322,8 +244,8 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
         for (int part = 0; part < kDepth / kStep; ++part) {
           const int at = part * kStep, run = at / run_ * run_;
           const uint64_t a = describe(data + run * kRows + block * 64 * run_, run_);
-          multiply_add<Data>(sums.values[block], a + (at - run >> 4), b + (at >> 4),
-                             part > 0 || step > 0);
+          multiply_add_bytes<Data>(sums.values[block], a + (at - run >> 4), b + (at >> 4),
+                                   part > 0 || step > 0);
         }
       end_products();
       if (step > 0) {
@@ -336,12 +258,8 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
     if (has_addend_stage(p_)) wait(&shared_.full[counter_.stage()], counter_.parity());
     if (threadIdx.x % kWarpgroup == 0) arrive(next_in_order);
     wait_for_products<0>();
-    // No sum is read before.
 #pragma unroll
-    for (auto& block : sums.values)
-#pragma unroll
-      for (auto& eight : block)
-        asm volatile("" : "+r"(eight[0]), "+r"(eight[1]), "+r"(eight[2]), "+r"(eight[3])::"memory");
+    for (auto& block : sums.values) fence(block);
     release(last_);
   }
 
@@ -389,33 +307,12 @@ __global__ void __launch_bounds__((1 + kGroupsOfWarps) * kWarpgroup, 1)
 #endif
 }
 
-// A function of the driver; null if it has none.
-template <class Function> Function* driver_function(const char* name) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult result{};
-  constexpr unsigned kVersion = 12000;
-  if (cudaGetDriverEntryPointByVersion(name, &found, kVersion, cudaEnableDefault, &result)
-      != cudaSuccess)
-    return nullptr;
-  return reinterpret_cast<Function*>(found);
-}
-
 // The addend's tiles, swizzled as swizzled<kColumns>() has them.
 bool describe_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int columns,
-                     CUtensorMap& map) {
-  static const auto encode =
-      driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
-  const cuuint64_t extents[] = {static_cast<cuuint64_t>(p.output_channels),
-                                static_cast<cuuint64_t>(tiles.rows)};
-  const cuuint64_t strides[] = {extents[0]};
-  const cuuint32_t box[] = {static_cast<cuuint32_t>(columns), static_cast<cuuint32_t>(rows)};
-  const cuuint32_t steps[] = {1, 1};
-  return encode != nullptr
-         && encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, const_cast<void*>(p.epilogue.addend),
-                   extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                   columns == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
-                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-                == CUDA_SUCCESS;
+                     CUtensorMap& description) {
+  return describe_boxes(description, CU_TENSOR_MAP_DATA_TYPE_UINT8, p.epilogue.addend,
+                        {{p.output_channels, 1, columns}, {tiles.rows, p.output_channels, rows}},
+                        columns);
 }
 
 // The windows of the data. TMA pads with zeros, and counts lines and columns of windows in 8 bits.

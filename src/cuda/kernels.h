@@ -60,6 +60,7 @@ bool cublas_fuses(const PointwiseProgram& epilogue);
 
 // Our own kernels.
 Offer offer_attention(const KernelRequest& request);
+Offer offer_warpgroup_attention(const KernelRequest& request);
 /// Convolutions and products with constant weights of bytes.
 Offer offer_integer_gemm(const KernelRequest& request);
 Offer load_integer_gemm(const KernelRequest& request, const StoredKernel& stored);

@@ -63,6 +63,14 @@ __device__ inline void load_transposed(uint32_t (&m)[4], const void* row) {
                : "r"(shared_address(row)));
 }
 
+/// The reverse of load_matrices.
+__device__ inline void store_matrices(void* row, const uint32_t (&m)[4]) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(shared_address(row)),
+      "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3])
+      : "memory");
+}
+
 /// 16 bytes into shared memory in the background; zeros unless `is_there`.
 __device__ inline void copy_16(void* to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
