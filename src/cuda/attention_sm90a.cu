@@ -126,8 +126,8 @@ template <class T, int kSize> class Block {
       const unsigned head = i / tiles;
       const Item item{static_cast<int>(head / heads), static_cast<int>(head % heads),
                       static_cast<int>(i % tiles) * kQueries};
-      body(item, VisibleTogether(p_, item.batch, item.row,
-                                 min(item.row + kQueries, p_.queries) - 1));
+      body(item,
+           VisibleTogether(p_, item.batch, item.row, min(item.row + kQueries, p_.queries) - 1));
       query_.advance();
     }
   }

@@ -95,8 +95,7 @@ template <class T, int kSize, int kKeys> class OnlineSoftmax {
  private:
   // Calls body(score, key, half) for all of the lane's scores. What is the same for all of them is
   // asked outside, once, so that the loop has no branches.
-  template <class Body>
-  __device__ static void each(Scores& score, int count, const Body& body) {
+  template <class Body> __device__ static void each(Scores& score, int count, const Body& body) {
     const auto part = [&](int j) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) body(score[j][i], j * 8 + lane() % 4 * 2 + i % 2, i / 2);

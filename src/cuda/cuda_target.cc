@@ -58,8 +58,8 @@ std::vector<CandidateList> make_lists() {
        or_host({{"integer_gemm", offer_integer_gemm, load_integer_gemm},
                 {"integer_matrix_multiply", offer_integer_matrix_multiply}})},
       {{LayerType::kATTENTION_OUTPUT},
-       or_host(
-           {{"attention", offer_attention}, {"warpgroup_attention", offer_warpgroup_attention}})},
+       or_host({timed({"warpgroup_attention", offer_warpgroup_attention}),
+                {"attention", offer_attention}})},
       {{LayerType::kSOFTMAX}, or_host({{"softmax", offer_softmax}})},
       {{LayerType::kRAGGED_SOFTMAX}, or_host({{"ragged_softmax", offer_ragged_softmax}})},
       {{LayerType::kNORMALIZATION}, or_host({{"normalization", offer_normalization}})},

@@ -49,12 +49,12 @@ template <int kCount> __device__ void fence(float (&sums)[kCount][4]) {
     asm volatile("" : "+f"(four[0]), "+f"(four[1]), "+f"(four[2]), "+f"(four[3])::"memory");
 }
 
-#define TENON_SUMS_8(kind, c, i)                                                       \
-  kind(c[i][0]), kind(c[i][1]), kind(c[i][2]), kind(c[i][3]), kind(c[(i) + 1][0]),     \
+#define TENON_SUMS_8(kind, c, i)                                                   \
+  kind(c[i][0]), kind(c[i][1]), kind(c[i][2]), kind(c[i][3]), kind(c[(i) + 1][0]), \
       kind(c[(i) + 1][1]), kind(c[(i) + 1][2]), kind(c[(i) + 1][3])
-#define TENON_SUMS_32(kind, c, i)                                     \
-  TENON_SUMS_8(kind, c, i), TENON_SUMS_8(kind, c, (i) + 2),           \
-      TENON_SUMS_8(kind, c, (i) + 4), TENON_SUMS_8(kind, c, (i) + 6)
+#define TENON_SUMS_32(kind, c, i)                                                           \
+  TENON_SUMS_8(kind, c, i), TENON_SUMS_8(kind, c, (i) + 2), TENON_SUMS_8(kind, c, (i) + 4), \
+      TENON_SUMS_8(kind, c, (i) + 6)
 #define TENON_REGISTERS_32                                                                         \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31"
@@ -95,10 +95,10 @@ __device__ void multiply_add_bytes(int32_t (&c)[16][4], uint64_t a, uint64_t b, 
 #undef TENON_MULTIPLY
 }
 
-#define TENON_OF_TYPE(T, multiply)           \
-  if constexpr (std::is_same_v<T, __half>)   \
-    multiply("f32.f16.f16");                 \
-  else                                       \
+#define TENON_OF_TYPE(T, multiply)         \
+  if constexpr (std::is_same_v<T, __half>) \
+    multiply("f32.f16.f16");               \
+  else                                     \
     multiply("f32.bf16.bf16")
 
 // c (64, columns) = a (64, 16) b (columns, 16)^T, added to c where `adds`.
@@ -131,20 +131,20 @@ __device__ void multiply_add(float (&c)[16][4], uint64_t a, uint64_t b, int adds
 // as for mma.sync.
 template <class T>
 __device__ void multiply_add(float (&c)[8][4], const uint32_t (&a)[4], uint64_t b) {
-#define TENON_MULTIPLY(types)                                                \
-  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16." types               \
-               " {" TENON_REGISTERS_32 "}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;" \
-               : TENON_SUMS_32("+f", c, 0)                                   \
+#define TENON_MULTIPLY(types)                                                          \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16." types " {" TENON_REGISTERS_32 \
+               "}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;"                                \
+               : TENON_SUMS_32("+f", c, 0)                                             \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
   TENON_OF_TYPE(T, TENON_MULTIPLY);
 #undef TENON_MULTIPLY
 }
 template <class T>
 __device__ void multiply_add(float (&c)[16][4], const uint32_t (&a)[4], uint64_t b) {
-#define TENON_MULTIPLY(types)                                                \
-  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16." types              \
-               " {" TENON_REGISTERS_64 "}, {%64,%65,%66,%67}, %68, 1, 1, 1, 1;" \
-               : TENON_SUMS_32("+f", c, 0), TENON_SUMS_32("+f", c, 8)        \
+#define TENON_MULTIPLY(types)                                                           \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16." types " {" TENON_REGISTERS_64 \
+               "}, {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"                                 \
+               : TENON_SUMS_32("+f", c, 0), TENON_SUMS_32("+f", c, 8)                   \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
   TENON_OF_TYPE(T, TENON_MULTIPLY);
 #undef TENON_MULTIPLY

@@ -40,6 +40,9 @@ std::optional<Patch> shuffles_past_products(const Network& network, const Target
 std::optional<Patch> shuffles_past_activations(const Network& network, const Target& target);
 /// Shuffles, slices and gathers of one position around attention become part of it.
 std::optional<Patch> attention_strides(const Network& network, const Target& target);
+/// Products with constants that make operands of an attention from the same tensor become one, of
+/// whose result each is a part.
+std::optional<Patch> attention_projections(const Network& network, const Target& target);
 /// Per-channel multiplications and additions after layers with weights go into the weights.
 std::optional<Patch> fold_scale(const Network& network, const Target& target);
 /// Constants added to matrix products become their bias.
