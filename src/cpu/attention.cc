@@ -155,6 +155,7 @@ Offer offer(const KernelRequest& request, MakeProducts make) {
     if (request.inputs.size() <= i || request.inputs[i].type != DataType::kFLOAT)
       return "only float32 is supported";
   if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
+  if (op.bytes.used) return "a result of bytes is not supported";
   for (const AttentionVectors& v : op.vectors)
     if (!v.is_tensor() && v.steps[3] != 1) return "only neighbouring elements are supported";
   return std::make_unique<AttentionKernel>(op, make);

@@ -16,6 +16,7 @@
 #include "cpu/simd/bfloat_product.h"
 #include "cpu/simd/byte_product.h"
 #include "cpu/simd/kernels.h"
+#include "ops/attention.h"
 #include "ops/integer_matrix_multiply.h"
 #include "ops/separable_convolution.h"
 #include "streams/host_device.h"
@@ -68,7 +69,8 @@ class CpuTarget final : public Target {
   const Device& device() const override { return host_device(); }
 
   bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
-    if (op.kind() == LayerType::kATTENTION_OUTPUT) return epilogue.empty();
+    if (const auto* attention = dynamic_cast<const Attention*>(&op))
+      return epilogue.empty() && !attention->bytes.used;
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
     if (gives_16bit(op)) return false;

@@ -5,6 +5,7 @@
 
 #include "base/cuda_stream.h"
 #include "base/error.h"
+#include "cuda/byte_rule.h"
 #include "cuda/capability.h"
 #include "cuda/check.h"
 #include "cuda/kernels.h"
@@ -75,10 +76,10 @@ Parameters parameters_of(const Attention& op, std::span<const TensorSpec> inputs
   p.softcap = op.softcap;
   p.softmax = op.normalization == AttentionNormalizationOp::kSOFTMAX;
   p.causal = op.causal;
-  // Larger than any distance, and small enough to be added to one.
-  constexpr int64_t kMaxWindow = int64_t{1} << 40;
   p.left_window = std::min(op.left_window, kMaxWindow);
   p.right_window = std::min(op.right_window, kMaxWindow);
+  p.gives_bytes = op.bytes.used;
+  if (op.bytes.used) p.byte_rule = byte_quantization(op.bytes);
   if (is_given(inputs, Attention::kMask)) {
     p.mask_type = inputs[Attention::kMask].type;
     describe_mask(inputs[Attention::kMask].shape, q, k[2], p);

@@ -61,6 +61,16 @@ const __device__ T* vectors(const AttentionParameters::Vectors& v, int64_t batch
   return static_cast<const T*>(v.data) + v.offset + batch * v.batch_step + head * v.head_step;
 }
 
+/// What is stored of numbers: T, or bytes.
+template <class T> __device__ uint8_t byte_of(const Quantized& quantized, float x) {
+  return quantized(to_float(from_float<T>(x)));
+}
+/// Two neighbours.
+template <class T> __device__ uint16_t bytes_of(const Quantized& quantized, float low, float high) {
+  return static_cast<uint16_t>(byte_of<T>(quantized, low) | byte_of<T>(quantized, high) << 8);
+}
+
+/// The result's elements, T or uint8_t.
 template <class T> __device__ T* result_of(const AttentionParameters& p, int64_t batch, int head) {
   return const_cast<T*>(vectors<T>(p.result, batch, head));
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cuda/byte_quantization.h"
 
 namespace tenon::cuda {
 
@@ -35,6 +36,9 @@ struct AttentionParameters {
   int64_t mask_steps[4] = {};            // along (batch, head, query, key)
   int mask_keys = 0;                     // keys beyond are not seen
   Numbers lengths, offsets;
+  /// Whether the result is of bytes: its numbers, rounded to `type`, by `byte_rule`.
+  bool gives_bytes = false;
+  ByteQuantization byte_rule;
 };
 
 /// Whether tensor cores can do it: 16-bit vectors of at most 128 elements, a multiple of 8, that

@@ -134,10 +134,18 @@ template <class T, int kWidth> __global__ void attend(AttentionParameters p) {
     if (row >= p.queries) break;
     const float factor = !p.softmax ? 1.f : total[r] == 0 ? 0.f : 1 / total[r];
     T* to = result_of<T>(p, batch, head) + row * p.result.row_step;
+    uint8_t* bytes = result_of<uint8_t>(p, batch, head) + row * p.result.row_step;
+    const Quantized quantized(p.byte_rule);
 #pragma unroll
-    for (int w = 0; w < kWidth; ++w)
-      if (const int column = lane + 32 * w; column < p.width)
-        to[column] = from_float<T>(sum[r][w] * factor);
+    for (int w = 0; w < kWidth; ++w) {
+      const int column = lane + 32 * w;
+      const float x = sum[r][w] * factor;
+      if (column >= p.width) continue;
+      if (p.gives_bytes)
+        bytes[column] = byte_of<T>(quantized, x);
+      else
+        to[column] = from_float<T>(x);
+    }
   }
 }
 

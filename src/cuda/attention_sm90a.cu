@@ -168,14 +168,10 @@ template <class T, int kSize> class Block {
     fence(softmax.result);
   }
 
-  // One warp.
-  __device__ void store(const OnlineSoftmax<T, kSize, kKeys>& softmax, const Item& item, int row,
-                        Tile<T, kSize, kOfWarp>& result) const {
-    const int lane = softmax.lane();
-    const float by[2] = {softmax.factor(0), softmax.factor(1)};
-    if (lane == 0) wait_for_stores();
-    __syncwarp();
-    const int own = lane % 16, chunk = lane / 16;
+  using Result = Tile<T, kSize, kOfWarp>;
+  __device__ static void fill(const OnlineSoftmax<T, kSize, kKeys>& softmax, const float (&by)[2],
+                              Result& result) {
+    const int own = softmax.lane() % 16, chunk = softmax.lane() / 16;
 #pragma unroll
     for (int i = 0; i < kSize / 16; ++i) {
       const auto &low = softmax.result[2 * i], &high = softmax.result[2 * i + 1];
@@ -185,6 +181,39 @@ template <class T, int kSize> class Block {
       const int at = (i % 4 * 2 + chunk) ^ own % 8;
       store_matrices(result.data[i / 4] + own * kPart + at * 8, m);
     }
+  }
+  // Rows of a part have 64 bytes, swizzled within those.
+  __device__ void fill_with_bytes(const OnlineSoftmax<T, kSize, kKeys>& softmax,
+                                  const float (&by)[2], Result& result) const {
+    const Quantized quantized(p_.byte_rule);
+    const int lane = softmax.lane();
+#pragma unroll
+    for (int i = 0; i < kSize / 16; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int own = lane / 4 + 8 * half, chunk = i % 4 ^ (own >> 1 & 3);
+        auto* at = reinterpret_cast<uint8_t*>(result.data[i / 4]) + own * kPart + chunk * 16
+                   + lane % 4 * 2;
+#pragma unroll
+        for (int eight = 0; eight < 2; ++eight) {
+          const auto& x = softmax.result[2 * i + eight];
+          *reinterpret_cast<uint16_t*>(at + eight * 8) =
+              bytes_of<T>(quantized, x[2 * half] * by[half], x[2 * half + 1] * by[half]);
+        }
+      }
+  }
+
+  // One warp.
+  __device__ void store(const OnlineSoftmax<T, kSize, kKeys>& softmax, const Item& item, int row,
+                        Result& result) const {
+    const int lane = softmax.lane();
+    const float by[2] = {softmax.factor(0), softmax.factor(1)};
+    if (lane == 0) wait_for_stores();
+    __syncwarp();
+    if (p_.gives_bytes)
+      fill_with_bytes(softmax, by, result);
+    else
+      fill(softmax, by, result);
     publish_to_copies();
     __syncwarp();
     if (lane != 0 || row >= p_.queries) return;
@@ -225,14 +254,18 @@ bool describe_vectors(const AttentionParameters& p, const AttentionParameters::V
                       int64_t heads, int64_t rows, int64_t size, int box_rows,
                       CUtensorMap& description) {
   constexpr int64_t kBytes = sizeof(T);
-  const auto type = std::is_same_v<T, __half> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                              : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  const auto type = std::is_same_v<T, uint8_t>  ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                    : std::is_same_v<T, __half> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   return describe_boxes(description, type, static_cast<const T*>(v.data) + v.offset,
                         {{size, kBytes, kPart},
                          {rows, v.row_step * kBytes, box_rows},
                          {heads, v.head_step * kBytes, 1},
                          {p.batch, v.batch_step * kBytes, 1}},
-                        128);
+                        kPart * static_cast<int>(kBytes));
+}
+template <class T> bool describe_result(const AttentionParameters& p, CUtensorMap& description) {
+  return describe_vectors<T>(p, p.result, p.heads, p.queries, p.width, kOfWarp, description);
 }
 
 template <class T, int kSize> bool launch(const AttentionParameters& p, cudaStream_t stream) {
@@ -241,8 +274,8 @@ template <class T, int kSize> bool launch(const AttentionParameters& p, cudaStre
   if (!describe_vectors<T>(p, p.query, p.heads, p.queries, p.size, kQueries, descriptors.query)
       || !describe_vectors<T>(p, p.key, key_heads, p.keys, p.size, kKeys, descriptors.key)
       || !describe_vectors<T>(p, p.value, key_heads, p.keys, p.width, kKeys, descriptors.value)
-      || !describe_vectors<T>(p, p.result, p.heads, p.queries, p.width, kOfWarp,
-                              descriptors.result))
+      || !(p.gives_bytes ? describe_result<uint8_t>(p, descriptors.result)
+                         : describe_result<T>(p, descriptors.result)))
     return false;
   constexpr int kBytes = sizeof(Shared<T, kSize>);
   static_assert(kBytes <= 227 << 10);

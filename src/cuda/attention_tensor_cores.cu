@@ -93,7 +93,8 @@ template <class T, int kSize> struct Warp {
     }
   }
 
-  __device__ void store(T* to) const {
+  // Calls body(offset, low, high) for neighbours of the result, which the width is a multiple of.
+  template <class Body> __device__ void each_pair(const Body& body) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float factor = softmax.factor(half);
@@ -102,9 +103,22 @@ template <class T, int kSize> struct Warp {
 #pragma unroll
       for (int j = 0; j < kSize / 8; ++j)
         if (j * 8 < p.width)
-          *reinterpret_cast<uint32_t*>(to + own * p.result.row_step + j * 8 + lane % 4 * 2) =
-              pack<T>(softmax.result[j][2 * half] * factor,
-                      softmax.result[j][2 * half + 1] * factor);
+          body(own * p.result.row_step + j * 8 + lane % 4 * 2, softmax.result[j][2 * half] * factor,
+               softmax.result[j][2 * half + 1] * factor);
+    }
+  }
+  __device__ void store(int64_t batch, int head) const {
+    if (p.gives_bytes) {
+      uint8_t* to = result_of<uint8_t>(p, batch, head);
+      const Quantized quantized(p.byte_rule);
+      each_pair([&](int64_t at, float low, float high) {
+        *reinterpret_cast<uint16_t*>(to + at) = bytes_of<T>(quantized, low, high);
+      });
+    } else {
+      T* to = result_of<T>(p, batch, head);
+      each_pair([&](int64_t at, float low, float high) {
+        *reinterpret_cast<uint32_t*>(to + at) = pack<T>(low, high);
+      });
     }
   }
 };
@@ -154,7 +168,7 @@ __global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
     __syncthreads();
   }
   wait_for_groups<0>();
-  warp.store(result_of<T>(p, batch, head));
+  warp.store(batch, head);
 #endif
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/cuda_stream.h"
 #include "base/error.h"
+#include "cuda/byte_rule.h"
 #include "cuda/check.h"
 #include "cuda/kernels.h"
 #include "ops/normalization.h"
@@ -102,13 +103,7 @@ Task task_of(const Normalization& op, std::span<const TensorSpec> inputs) {
   task.type = inputs[0].type;
   task.epsilon = op.epsilon;
   task.subtracts_mean = op.subtracts_mean;
-  if (op.copy.used) {
-    const IntegerRange range = op.copy.bounds.of(op.copy.to);
-    task.bytes.scale = op.copy.scale;
-    task.bytes.low = static_cast<float>(range.lowest - op.copy.zero);
-    task.bytes.high = static_cast<float>(range.highest - op.copy.zero);
-    task.bytes.zero = op.copy.zero;
-  }
+  if (op.copy.used) task.bytes.rule = byte_quantization(op.copy);
   if (inputs.size() > 1) task.scale.type = inputs[1].type;
   if (inputs.size() > 2) task.bias.type = inputs[2].type;
   const std::vector<Axis> axes = axes_of(split(op, inputs));

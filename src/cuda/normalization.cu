@@ -25,23 +25,6 @@ __device__ void keep_statistics(const Task& t, int64_t row, float mean, float in
   t.inverse_deviation[row] = inverse;
 }
 
-// The result as bytes.
-struct Quantized {
-  const Task::Bytes& b;
-  float reciprocal;
-
-  __device__ explicit Quantized(const Task::Bytes& bytes) : b(bytes), reciprocal(1 / bytes.scale) {}
-  __device__ uint8_t operator()(float x) const {
-    // The quotient's rounding is made right by what it leaves; NaN becomes the lowest.
-    const float product = x * reciprocal;
-    const bool may_round = fabsf(product) < 8388608 && fabsf(reciprocal) < 1e37f;
-    const float quotient =
-        may_round ? fmaf(fmaf(-product, b.scale, x), reciprocal, product) : x / b.scale;
-    return static_cast<uint8_t>(static_cast<int>(rintf(fminf(fmaxf(quotient, b.low), b.high)))
-                                + b.zero);
-  }
-};
-
 // kCount neighbours of a parameter, as one where they lie so.
 template <class T, int kCount>
 __device__ void elements(const Parameter& p, int64_t base, int64_t i, int64_t length,
@@ -130,7 +113,7 @@ template <class T, int kThreads, int kItems> __global__ void rows_in_registers(T
       e.values[k] = from_float<T>((x[i][k] - mean) * inverse * scale[k] + bias[k]);
     to[at] = e;
     if (t.bytes.data == nullptr) continue;
-    const Quantized quantized(t.bytes);
+    const Quantized quantized(t.bytes.rule);
     Pack<uint8_t, kPack> bytes;
 #pragma unroll
     for (int k = 0; k < kPack; ++k) bytes.values[k] = quantized(to_float(e.values[k]));
@@ -170,7 +153,7 @@ template <class T, class At> __device__ void normalize(const Task& t, int64_t ro
     const float bias = element(t.bias, at.bias(i), 0.f);
     const T y = from_float<T>((number(offset) - mean) * inverse * scale + bias);
     result[offset] = y;
-    if (t.bytes.data != nullptr) t.bytes.data[offset] = Quantized(t.bytes)(to_float(y));
+    if (t.bytes.data != nullptr) t.bytes.data[offset] = Quantized(t.bytes.rule)(to_float(y));
   }
 }
 

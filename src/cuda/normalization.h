@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cuda/byte_quantization.h"
 
 namespace tenon::cuda {
 
@@ -26,11 +27,10 @@ struct NormalizationTask {
   const void* data = nullptr;
   const void* addend = nullptr;  // as the data, and added to it; null: none
   void* result = nullptr;
-  /// The result again as bytes: rounded(x / scale) + zero, within [low, high]; null: not wanted.
+  /// The result again as bytes; null: not wanted.
   struct Bytes {
     uint8_t* data = nullptr;
-    float scale = 1, low = -128, high = 127;
-    int zero = 0;
+    ByteQuantization rule;
   };
   Bytes bytes;
   float *mean = nullptr, *inverse_deviation = nullptr;  // one for each row; null: not wanted

@@ -26,6 +26,7 @@ void Attention::visit(FieldVisitor& v) {
   constexpr const char* kPrefixes[] = {"query_", "key_", "value_", "result_"};
   for (size_t i = 0; i < std::size(vectors); ++i) vectors[i].visit(v, kPrefixes[i]);
   v("result_shape", result_shape);
+  bytes.visit(v, "bytes");
 }
 
 void AttentionVectors::visit(FieldVisitor& v, const std::string& prefix) {
@@ -143,7 +144,11 @@ void Attention::infer(Inference& c) const {
     result.clear();
     for (int64_t extent : result_shape) result.push_back(c.pool().constant(extent));
   }
-  c.set_output(0, c.type(0), std::move(result));
+  if (bytes.used) {
+    bytes.check();
+    require(scores == AttentionScores::kNone, "scores beside bytes are not supported");
+  }
+  c.set_output(0, bytes.used ? bytes.to : c.type(0), std::move(result));
   if (output_count() > 1) c.set_output(1, c.type(0), {q[0], q[1], q[2], k[2]});
 }
 
@@ -185,9 +190,8 @@ AttentionMask::Row AttentionMask::row(int64_t batch, int64_t head, int64_t query
   const int64_t at = query + offsets_[static_cast<size_t>(batch)];
   int64_t first = 0, end = lengths_[static_cast<size_t>(batch)];
   if (op_.causal) end = std::min(end, at + 1);
-  if (op_.right_window >= 0 && op_.right_window < keys_ + query)
-    end = std::min(end, at + op_.right_window + 1);
-  if (op_.left_window >= 0 && op_.left_window <= at) first = at - op_.left_window;
+  if (op_.right_window >= 0) end = std::min(end, at + std::min(op_.right_window, kMaxWindow) + 1);
+  if (op_.left_window >= 0) first = at - std::min(op_.left_window, kMaxWindow);
   if (mask_.data != nullptr) end = std::min(end, mask_keys_);
   end = std::max<int64_t>(end, 0);
   first = std::min(std::max<int64_t>(first, 0), end);
@@ -356,6 +360,14 @@ void Attention::reference_strided(const ReferenceCall& call) const {
 }
 
 void Attention::reference(const ReferenceCall& call) const {
+  if (bytes.used) {
+    Attention plain = *this;
+    plain.bytes = {};
+    const Tensor numbers(call.inputs[kQuery].type, call.outputs[0].shape);
+    const TensorView output = view_of(numbers);
+    plain.reference({call.inputs, {&output, 1}, call.allocate_output});
+    return bytes.quantize(output, call.outputs[0]);
+  }
   if (has_own_strides()) return reference_strided(call);
   const Floats q(call.inputs[kQuery]), k(call.inputs[kKey]), v(call.inputs[kValue]);
   const Head heads(*this, call, q, k, v);

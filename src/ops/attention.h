@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/op.h"
+#include "ops/support/quantized_bytes.h"
 
 namespace tenon {
 
@@ -25,7 +26,7 @@ struct AttentionVectors {
 /// Hq, L, S), bool (true: may be seen) or of the query's type (added), whose last axis may be
 /// shorter, then the keys beyond it are not seen; the number of valid keys (N), int64; and the
 /// offset of the first query among the keys, int64 (1 or N), 0 without.
-/// Outputs: (N, Hq, L, V), and with `scores` also (N, Hq, L, S).
+/// Outputs: (N, Hq, L, V), as bytes with `bytes`, and with `scores` also (N, Hq, L, S).
 /// The optimizer may have vectors read from within tensors of other (constant) shapes, and written
 /// into one of shape `result_shape`, all of whose elements they are.
 /// shares = softmax(cap(scale * q k^T) + mask); result = shares * v. A query that sees no key has
@@ -48,6 +49,7 @@ struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
   bool decomposable = false;    // TensorRT's hint; nothing depends on it
   AttentionVectors vectors[4];  // of query, key, value and the result
   Shape result_shape;
+  QuantizedBytes bytes;
 
   enum Input { kQuery, kKey, kValue, kMask, kLengths, kOffsets, kInputCount };
   static constexpr size_t kResult = 3;  // in `vectors`
@@ -66,6 +68,9 @@ struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
  private:
   void reference_strided(const ReferenceCall& call) const;
 };
+
+/// Windows that are longer are as long: further than any key, and small enough to be added.
+constexpr int64_t kMaxWindow = int64_t{1} << 40;
 
 /// What a query may see, for concrete shapes; shared by all kernels of the layer.
 class AttentionMask {

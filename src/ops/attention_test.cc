@@ -42,6 +42,25 @@ TEST(Attention, VectorsLieWithinTheirTensor) {
               HasSubstr("a result of shape 1x2x2x6 does not fill a tensor of shape 2x13"));
 }
 
+TEST(Attention, GivesBytes) {
+  Attention op;
+  op.bytes = {true, 0.5f, 3, DataType::kUINT8, {0, 7}};
+  const Tensor one = make<float>({1, 1, 1, 1}, {1});
+  const auto bytes = [&](float value) {
+    return run(op, {input(one), input(one), input(make<float>({1, 1, 1, 1}, {value}))})[0];
+  };
+  EXPECT_EQ(bytes(1).type(), DataType::kUINT8);
+  EXPECT_THAT(bytes(1).numbers(), ::testing::ElementsAre(5));
+  EXPECT_THAT(bytes(9).numbers(), ::testing::ElementsAre(7));
+  EXPECT_THAT(bytes(-9).numbers(), ::testing::ElementsAre(0));
+  op.bytes.scale = 1e-39f;
+  EXPECT_THAT(infer_error(op, {input(one), input(one), input(one)}), HasSubstr("its reciprocal"));
+  op.bytes.scale = 1;
+  op.scores = AttentionScores::kShares;
+  EXPECT_THAT(infer_error(op, {input(one), input(one), input(one)}),
+              HasSubstr("scores beside bytes"));
+}
+
 TEST(Attention, LengthsOutsideAreErrors) {
   const Given x =
       input(Tensor::of<float>(DataType::kFLOAT, Shape{1, 1, 2, 1}, std::vector<float>{1, 2}));

@@ -11,14 +11,6 @@ namespace tenon {
 
 TENON_REGISTER_OP(Normalization);
 
-void QuantizedCopy::visit(FieldVisitor& v) {
-  v("copy", used);
-  v("copy_scale", scale);
-  v("copy_zero", zero);
-  v("copy_to", to);
-  bounds.visit(v);
-}
-
 void Normalization::visit(FieldVisitor& v) {
   v("axes", axes);
   v("groups", groups);
@@ -28,7 +20,7 @@ void Normalization::visit(FieldVisitor& v) {
   v("subtracts_mean", subtracts_mean);
   v("gives_statistics", gives_statistics);
   v("adds", adds);
-  copy.visit(v);
+  copy.visit(v, "copy");
 }
 
 namespace {
@@ -292,17 +284,6 @@ void check_parameter(const Normalization& op, const Inference& c, int i, const c
   }
 }
 
-void quantize(const QuantizedCopy& copy, const TensorView& from, const TensorView& to) {
-  const Floats numbers(from);
-  const auto zero = static_cast<float>(copy.zero);
-  const IntegerRange range = copy.bounds.of(copy.to);
-  const float low = static_cast<float>(range.lowest) - zero;
-  const float high = static_cast<float>(range.highest) - zero;
-  for (int64_t i = 0; i < from.shape.volume(); ++i)
-    to.as<uint8_t>()[i] = static_cast<uint8_t>(
-        static_cast<int>(rounded(numbers.data()[i] / copy.scale, low, high) + zero));
-}
-
 }  // namespace
 
 void Normalization::infer(Inference& c) const {
@@ -330,10 +311,7 @@ void Normalization::infer(Inference& c) const {
   check_parameter(*this, c, 2, "the bias");
   c.set_output(0, c.type(0), dims);
   if (copy.used) {
-    require(is_byte(copy.to) && copy.scale > 0 && std::isfinite(copy.scale),
-            "expected a copy of int8 or uint8 with a scale above 0, found {} and {}",
-            name_of(copy.to), copy.scale);
-    copy.bounds.check(copy.to);
+    copy.check();
     c.set_output(1, copy.to, dims);
   }
   if (!gives_statistics) return;
@@ -376,7 +354,7 @@ void Normalization::reference(const ReferenceCall& call) const {
     using T = decltype(zero);
     for (size_t i = 0; i < rounded.size(); ++i) out.as<T>()[i] = store<T>(rounded[i]);
   });
-  if (copy.used) quantize(copy, out, call.outputs[1]);
+  if (copy.used) copy.quantize(out, call.outputs[1]);
 }
 
 double Normalization::operations(std::span<const Shape>, std::span<const Shape> outputs) const {

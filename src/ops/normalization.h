@@ -2,7 +2,7 @@
 #pragma once
 
 #include "network/op.h"
-#include "ops/support/rounding.h"
+#include "ops/support/quantized_bytes.h"
 
 namespace tenon {
 
@@ -33,17 +33,6 @@ void normalize(const NormalizationRule& rule, const float* x, const Shape& shape
                const NormalizationParameter& scale, const NormalizationParameter& bias,
                const NormalizationResult& result);
 
-/// What a normalisation gives besides its result: that again as bytes, as a Quantize has them.
-struct QuantizedCopy {
-  bool used = false;
-  float scale = 1;
-  int32_t zero = 0;
-  DataType to = DataType::kINT8;  // or uint8
-  ResultBounds bounds = {};
-
-  void visit(FieldVisitor& v);
-};
-
 /// Inputs: data; scale and bias (each optional, of the data's rank, broadcast to it; with groups
 /// one element per channel or per group along axis 1); with `adds` a tensor of the data's type and
 /// shape that is added to it first. Output: of the data's type and shape; with `gives_statistics`
@@ -66,7 +55,7 @@ struct Normalization final : OpOf<Normalization, LayerType::kNORMALIZATION> {
   bool subtracts_mean = true;
   bool gives_statistics = false;
   bool adds = false;
-  QuantizedCopy copy;
+  QuantizedBytes copy;                  // of the result, besides it
   static constexpr size_t kAddend = 3;  // its input
 
   void visit(FieldVisitor& v) override;

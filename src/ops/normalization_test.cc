@@ -41,7 +41,7 @@ TEST(Normalization, RefusesAddendsAndBytesThatDoNotFit) {
               HasSubstr("expected an addend of the data's type and shape 4"));
   op.adds = false;
   op.copy = {true, 0, 0, DataType::kINT8, {}};
-  EXPECT_THAT(infer_error(op, {input(x)}), HasSubstr("a scale above 0, found int8 and 0"));
+  EXPECT_THAT(infer_error(op, {input(x)}), HasSubstr("above 0, found int8 and 0"));
   op.copy.scale = 1;
   op.gives_statistics = true;
   EXPECT_THAT(infer_error(op, {input(x)}), HasSubstr("statistics beside"));

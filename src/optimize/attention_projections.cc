@@ -48,8 +48,9 @@ std::optional<Product> product_of(Node& node) {
   const auto* floats = node.as<MatrixMultiply>();
   const auto* integers = node.as<IntegerMatrixMultiply>();
   if ((floats == nullptr && integers == nullptr) || !is_plain(node)) return std::nullopt;
-  if (floats != nullptr && (floats->operation_a != MatrixOperation::kNONE
-                            || floats->operation_b == MatrixOperation::kVECTOR))
+  if (floats != nullptr
+      && (floats->operation_a != MatrixOperation::kNONE
+          || floats->operation_b == MatrixOperation::kVECTOR))
     return std::nullopt;
   if (!(floats != nullptr ? floats->epilogue : integers->epilogue).empty()) return std::nullopt;
   const Value* weights = node.inputs[1];
@@ -57,8 +58,7 @@ std::optional<Product> product_of(Node& node) {
   if (!result || result->rank() < 2 || !weights->constant || weights->folded != nullptr)
     return std::nullopt;
   const Shape& shape = weights->constant->shape();
-  const bool transposed =
-      floats != nullptr && floats->operation_b == MatrixOperation::kTRANSPOSE;
+  const bool transposed = floats != nullptr && floats->operation_b == MatrixOperation::kTRANSPOSE;
   if (shape.rank() < 2 || bits_of(weights->type) % 8 != 0) return std::nullopt;
   const int64_t columns = shape[shape.rank() - (transposed ? 2 : 1)];
   if (shape.volume() != shape[shape.rank() - 1] * shape[shape.rank() - 2]) return std::nullopt;
@@ -79,9 +79,8 @@ bool join(const Product& a, const Product& b) {
   const auto both = [&](size_t i) {
     return (input_of(x, i) == nullptr) == (input_of(y, i) == nullptr);
   };
-  return p.to == q.to && p.bounds.lowest == q.bounds.lowest
-         && p.bounds.highest == q.bounds.highest && both(In::kResultScale)
-         && equal(input_of(x, In::kDataZero), input_of(y, In::kDataZero))
+  return p.to == q.to && p.bounds.lowest == q.bounds.lowest && p.bounds.highest == q.bounds.highest
+         && both(In::kResultScale) && equal(input_of(x, In::kDataZero), input_of(y, In::kDataZero))
          && equal(input_of(x, In::kResultZero), input_of(y, In::kResultZero));
 }
 
@@ -133,8 +132,8 @@ class Projections {
     std::vector<Node*> merged;
     for (const Product& p : products) merged.push_back(p.node);
     Value* const joined = (*std::ranges::min_element(merged, {}, [&](const Node* n) {
-      return places_.at(n);
-    }))->outputs[0];
+                            return places_.at(n);
+                          }))->outputs[0];
     for (size_t k = 0; k < products.size(); ++k) {
       const Shape own = *constant_shape(merged[k]->outputs[0]->dims);
       auto& vectors = changed->vectors[operands[k]];

@@ -26,7 +26,8 @@ class AttentionModel : public QuantizedModel {
     op->scale = .3f;
     return add(std::move(op), {&split(query), &split(key), &split(value)});
   }
-  Value& projected(Value& x, bool has_bias = true, bool transposed = false, int64_t width = kWidth) {
+  Value& projected(Value& x, bool has_bias = true, bool transposed = false,
+                   int64_t width = kWidth) {
     auto op = std::make_unique<MatrixMultiply>();
     if (transposed) op->operation_b = nvinfer1::MatrixOperation::kTRANSPOSE;
     std::vector<Value*> inputs{
@@ -38,9 +39,9 @@ class AttentionModel : public QuantizedModel {
     auto op = std::make_unique<IntegerMatrixMultiply>();
     op->to = DataType::kFLOAT;
     Value* shift = has_shift ? &list(std::vector<float>(kWidth, 0.25f)) : nullptr;
-    return add(std::move(op), {&x, &bytes(DataType::kINT8, {1, kWidth, kWidth}),
-                               &zero(DataType::kINT8, 3), nullptr, nullptr, &list(scale), nullptr,
-                               shift});
+    return add(std::move(op),
+               {&x, &bytes(DataType::kINT8, {1, kWidth, kWidth}), &zero(DataType::kINT8, 3),
+                nullptr, nullptr, &list(scale), nullptr, shift});
   }
 };
 
@@ -98,7 +99,8 @@ TEST(AttentionProjections, StayWhereOthersReadThem) {
   m.output(m.attend(query, key, value));
   m.output(m.relu(key), "keys");
   const auto after = rewritten(m.network, with_strides);
-  EXPECT_THAT(kinds(*after), ElementsAre("MatrixMultiply", "MatrixMultiply", "Attention", "Activation"));
+  EXPECT_THAT(kinds(*after),
+              ElementsAre("MatrixMultiply", "MatrixMultiply", "Attention", "Activation"));
 }
 
 TEST(AttentionProjections, OfOtherTensorsStay) {

@@ -1,7 +1,6 @@
 // Sums before a normalisation, and a Quantize behind it, become part of it: rows are read and
 // written once.
 #include <algorithm>
-#include <cmath>
 
 #include "ops/elementwise.h"
 #include "ops/normalization.h"
@@ -40,22 +39,12 @@ bool take_quantize(Patch& patch, const Target& target, const Uses& uses, Node& n
   const auto& op = *node.as<Normalization>();
   if (op.copy.used || op.gives_statistics) return false;
   for (Node* user : uses.of(*node.outputs[0])) {
-    const auto* quantize = user->as<Quantize>();
-    if (quantize == nullptr || !is_byte(quantize->to) || !is_plain(*user) || patch.removes(*user)
-        || user->inputs[0] != node.outputs[0] || user->outputs[0]->is_output)
-      continue;
-    const auto scale = uniform_of(*user);
-    const IntegerRange range = integer_range(quantize->to);
-    if (!scale || !std::isfinite(static_cast<float>(scale->scale))
-        || !(static_cast<float>(scale->scale) > 0) || quantize->lowest < range.lowest
-        || quantize->highest > range.highest)
+    const auto copy = quantized_bytes(*user);
+    if (!copy || patch.removes(*user) || user->inputs[0] != node.outputs[0]
+        || user->outputs[0]->is_output)
       continue;
     auto made = std::make_unique<Normalization>(op);
-    made->copy = {true,
-                  static_cast<float>(scale->scale),
-                  static_cast<int32_t>(scale->zero_number),
-                  quantize->to,
-                  {quantize->lowest, quantize->highest}};
+    made->copy = *copy;
     if (!target.fuses(*made, {})) continue;
     patch.fuse(std::move(made), node.inputs, {&node, user}, {node.outputs[0], user->outputs[0]});
     return true;

@@ -40,6 +40,8 @@ std::optional<Patch> shuffles_past_products(const Network& network, const Target
 std::optional<Patch> shuffles_past_activations(const Network& network, const Target& target);
 /// Shuffles, slices and gathers of one position around attention become part of it.
 std::optional<Patch> attention_strides(const Network& network, const Target& target);
+/// A Quantize to bytes behind an attention becomes part of it, where the target takes it in.
+std::optional<Patch> attention_bytes(const Network& network, const Target& target);
 /// Products with constants that make operands of an attention from the same tensor become one, of
 /// whose result each is a part.
 std::optional<Patch> attention_projections(const Network& network, const Target& target);

@@ -43,6 +43,7 @@ constexpr Pass kPasses[] = {
     {"integer_epilogues", integer_epilogues},                // of whole chains
     {"integer_casts", integer_casts},                        // where no byte follows
     {"normalization_neighbours", normalization_neighbours},  // sums that are no epilogue
+    {"attention_bytes", attention_bytes},                    // behind its shuffles
     {"attention_projections", attention_projections},        // with their biases and types
 };
 

@@ -55,6 +55,23 @@ std::optional<Uniform> uniform_of(const Node& node) {
   return u;
 }
 
+std::optional<QuantizedBytes> quantized_bytes(const Node& node) {
+  const auto* quantize = node.as<Quantize>();
+  if (quantize == nullptr || !is_byte(quantize->to) || !is_plain(node)) return std::nullopt;
+  const auto uniform = uniform_of(node);
+  if (!uniform) return std::nullopt;
+  const auto scale = static_cast<float>(uniform->scale);
+  const IntegerRange range = integer_range(quantize->to);
+  if (!(scale > 0) || !std::isfinite(scale) || !std::isfinite(1 / scale)
+      || quantize->lowest < range.lowest || quantize->highest > range.highest)
+    return std::nullopt;
+  return QuantizedBytes{true,
+                        scale,
+                        static_cast<int32_t>(uniform->zero_number),
+                        quantize->to,
+                        {quantize->lowest, quantize->highest}};
+}
+
 std::optional<Dequantized> dequantized_bytes(const Value* v) {
   Node* node = v != nullptr ? v->producer : nullptr;
   const Dequantize* op = node != nullptr ? node->as<Dequantize>() : nullptr;

@@ -7,6 +7,7 @@
 #include "ops/convolution.h"
 #include "ops/integer_convolution.h"
 #include "ops/quantize.h"
+#include "ops/support/quantized_bytes.h"
 #include "optimize/match.h"
 
 namespace tenon {
@@ -25,6 +26,9 @@ struct Uniform {
 };
 /// Of a Quantize or Dequantize.
 std::optional<Uniform> uniform_of(const Node& node);
+
+/// What a Quantize to bytes makes of its input, where a layer before it can do it.
+std::optional<QuantizedBytes> quantized_bytes(const Node& node);
 
 /// A tensor of float32 that a Dequantize of bytes gives, with one scale.
 struct Dequantized {

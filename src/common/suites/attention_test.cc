@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include <cmath>
+
 #include "common/suites/float_types_testing.h"
 
 namespace tenon {
@@ -110,6 +112,36 @@ TEST(AttentionTest, LeavesScoresToTheReference) {
   op.scores = AttentionScores::kShares;
   LayerTest test(op, operands({1, 1, 1, 2, 2, 8, 8}));
   EXPECT_EQ(test.offer("attention"), "the scores are wanted as well");
+}
+
+// As a Quantize behind it has them, of the numbers that it gives.
+TEST(AttentionTest, GivesBytes) {
+  const QuantizedBytes rules[] = {{true, 0.01f, 0, DataType::kINT8, {}},
+                                  {true, 0.007f, 131, DataType::kUINT8, {}},
+                                  {true, 0.01f, -3, DataType::kINT8, {-3, 90}}};
+  for (const DataType type : kFloatTypes)
+    for (const Sizes& s : kSizes) {
+      SCOPED_TRACE(fmt::format("{} {} queries, {} keys, size {}, width {}", name_of(type),
+                               s.queries, s.keys, s.size, s.width));
+      const QuantizedBytes& rule = rules[(s.queries + s.width) % 3];
+      Attention op;
+      op.scale = 0.3f;
+      LayerTest plain(op, in_type(type, operands(s)));
+      op.bytes = rule;
+      LayerTest test(op, in_type(type, operands(s)));
+      for_each_candidate(test, [&] {
+        ASSERT_EQ(plain.offer(test.kernel().name), "");
+        const IntegerRange range = rule.bounds.of(rule.to);
+        std::vector<double> expected = plain.run().numbers();
+        for (double& x : expected)
+          x = std::clamp(
+              std::nearbyint(static_cast<float>(x) / rule.scale) + static_cast<float>(rule.zero),
+              static_cast<float>(range.lowest), static_cast<float>(range.highest));
+        const Tensor found = test.run();
+        EXPECT_EQ(found.type(), rule.to);
+        EXPECT_EQ(found.numbers(), expected);
+      });
+    }
 }
 
 // Some keys are hidden, all of them from the third query, and the last from all where a mask is

@@ -108,10 +108,10 @@ TEST(NormalizationTest, TakesAnAddend) {
 TEST(NormalizationTest, GivesItsResultAsBytesToo) {
   for (const DataType type : kFloatTypes)
     for (const NormalizationCase& c : kNormalizationCases)
-      for (const QuantizedCopy& copy :
-           {QuantizedCopy{true, 0.02f, 0, DataType::kINT8, {}},
-            QuantizedCopy{true, 0.013f, 131, DataType::kUINT8, {}},
-            QuantizedCopy{true, 0.02f, -3, DataType::kINT8, {-3, 90}}}) {
+      for (const QuantizedBytes& copy :
+           {QuantizedBytes{true, 0.02f, 0, DataType::kINT8, {}},
+            QuantizedBytes{true, 0.013f, 131, DataType::kUINT8, {}},
+            QuantizedBytes{true, 0.02f, -3, DataType::kINT8, {-3, 90}}}) {
         SCOPED_TRACE(fmt::format("{} {} over {:#x} {}", name_of(type), c.data, c.axes, copy.zero));
         Normalization op = op_of(c);
         op.copy = copy;

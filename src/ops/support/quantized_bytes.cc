@@ -1,0 +1,38 @@
+#include "ops/support/quantized_bytes.h"
+
+#include <cmath>
+
+#include "ops/quantize.h"
+#include "ops/support/reference.h"
+
+namespace tenon {
+
+void QuantizedBytes::visit(FieldVisitor& v, const std::string& prefix) {
+  v(prefix.c_str(), used);
+  if (!used) return;
+  v((prefix + "_scale").c_str(), scale);
+  v((prefix + "_zero").c_str(), zero);
+  v((prefix + "_to").c_str(), to);
+  v((prefix + "_lowest").c_str(), bounds.lowest);
+  v((prefix + "_highest").c_str(), bounds.highest);
+}
+
+void QuantizedBytes::check() const {
+  require(is_byte(to) && scale > 0 && std::isfinite(scale) && std::isfinite(1 / scale),
+          "expected a result of int8 or uint8 with a scale that is a number, as its reciprocal is, "
+          "and above 0, found {} and {}",
+          name_of(to), scale);
+  bounds.check(to);
+}
+
+void QuantizedBytes::quantize(const TensorView& from, const TensorView& result) const {
+  const Floats numbers(from);
+  const IntegerRange range = bounds.of(to);
+  const auto low = static_cast<float>(range.lowest - zero);
+  const auto high = static_cast<float>(range.highest - zero);
+  for (int64_t i = 0; i < from.shape.volume(); ++i)
+    result.as<uint8_t>()[i] = static_cast<uint8_t>(
+        static_cast<int>(rounded(numbers.data()[i] / scale, low, high)) + zero);
+}
+
+}  // namespace tenon
