@@ -1,3 +1,4 @@
+#include "cuda/dependent_launch.cuh"
 #include "cuda/integer_gemm.cuh"
 
 namespace tenon::cuda {
@@ -27,6 +28,7 @@ template <class Data, int kRows, int kColumns, int kDown, int kAcross, bool kAlo
 __global__ void __launch_bounds__(kDown* kAcross * 32)
     multiply(IntegerGemm p, Dividers dividers, int64_t rows, unsigned column_tiles) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack the instructions, and it is not launched there
+  wait_for_earlier_kernels();
   constexpr int kThreads = kDown * kAcross * 32;
   constexpr int kWarpRows = kRows / kDown, kWarpColumns = kColumns / kAcross;
   constexpr int kRowBlocks = kWarpRows / 16, kGroups = kWarpColumns / kGroup;
@@ -99,8 +101,8 @@ void launch(const IntegerGemm& p, cudaStream_t stream) {
   if constexpr (kBytes > kAlways)
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const Tiles tiles(p, kRows, kColumns);
-  kernel<<<tiles.count(), kDown * kAcross * 32, kBytes, stream>>>(p, Dividers(p), tiles.rows,
-                                                                  tiles.across);
+  launch_dependent(kernel, tiles.count(), kDown * kAcross * 32, kBytes, stream, p, Dividers(p),
+                   tiles.rows, tiles.across);
 }
 
 template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {
