@@ -2,10 +2,13 @@
 
 #include <absl/synchronization/mutex.h>
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -47,6 +50,13 @@ void check_options(const GrpcOptions& options) {
   }
 }
 
+// A client that sends no message, or comes without a certificate, is told so; a line for each would
+// let clients fill the log.
+void silence_logs() {
+  google::protobuf::SetLogHandler(nullptr);
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
 }  // namespace
 
 struct GrpcServer::State {
@@ -81,6 +91,7 @@ struct GrpcServer::State {
                       options.address)};
     }
     if (options.address.starts_with("unix:")) port = 0;
+    silence_logs();
     queues->start();
     for (const auto& service : services) service->serve(*queues);
   }

@@ -192,12 +192,14 @@ TEST_F(GrpcServerTest, CallsNeedTheToken) {
   start(options);
   expect(infer(row_of(1)), StatusCode::UNAUTHENTICATED,
          "the metadata 'authorization' is missing; expected 'Bearer ' and the server's token");
-  for (const char* wrong : {"Bearer s3cre", "Bearer s3cret!", "s3cret", "bearer s3cret", ""}) {
+  for (const char* wrong :
+       {"Bearer s3cre", "Bearer s3cret!", "Bearer ", "Bearer", "s3cret", "Basic s3cret", ""}) {
     expect(infer_with(wrong), StatusCode::UNAUTHENTICATED,
            "the metadata 'authorization' is not 'Bearer ' and the server's token");
   }
   EXPECT_EQ(models_.switches().requests, 0u);
   EXPECT_TRUE(infer_with("Bearer s3cret").ok());
+  EXPECT_TRUE(infer_with("bearer s3cret").ok());
 
   grpc::ClientContext live_context, stream_context;
   inference::ServerLiveResponse live;
@@ -205,6 +207,21 @@ TEST_F(GrpcServerTest, CallsNeedTheToken) {
   const auto stream = stub_->ModelStreamInfer(&stream_context);
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
   EXPECT_TRUE(becomes(1));  // health needs none
+}
+
+TEST_F(GrpcServerTest, ClientsCannotFillTheLog) {
+  start();
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(infer(request_for("\xff", "FP32", {1, 4}, std::string(16, '\0'))).ok());
+  make_certificates(folder_, "ours");
+  GrpcOptions options = GrpcTest::options();
+  options.tls.certificate = path("ours_leaf.pem");
+  options.tls.key = path("ours_leaf.key");
+  options.tls.authorities = path("ours.pem");
+  start(options);
+  stub_ = connect(client_credentials("ours"));
+  EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(GrpcServerTest, SpeaksTls) {

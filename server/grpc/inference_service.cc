@@ -66,7 +66,6 @@ class InferenceService final : public CallService, public ServiceBase {
   InferenceService(Models& models, const GrpcOptions& options)
       : models_(models),
         options_(options),
-        expected_("Bearer " + options.token),
         limits_{options.max_tensors, options.max_stream_requests, options.memory,
                 options.access_log} {}
 
@@ -232,7 +231,7 @@ class InferenceService final : public CallService, public ServiceBase {
       return {StatusCode::UNAUTHENTICATED,
               "the metadata 'authorization' is missing; expected 'Bearer ' and the server's token"};
     }
-    if (!is_same_secret(expected_, {found->second.data(), found->second.size()})) {
+    if (!is_bearer({found->second.data(), found->second.size()}, options_.token)) {
       return {StatusCode::UNAUTHENTICATED,
               "the metadata 'authorization' is not 'Bearer ' and the server's token"};
     }
@@ -315,7 +314,6 @@ class InferenceService final : public CallService, public ServiceBase {
 
   Models& models_;
   const GrpcOptions options_;
-  const std::string expected_;
   const InferLimits limits_;
   WorkThread control_;
 };

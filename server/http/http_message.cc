@@ -22,6 +22,7 @@ std::string head_of(const RestResponse& response, size_t bytes, bool keeps) {
   head += "\r\nServer: tenon\r\nContent-Type: " + response.content_type;
   if (response.has_tensors)
     head += "\r\nInference-Header-Content-Length: " + std::to_string(response.text.size());
+  if (response.status == 401) head += "\r\nWWW-Authenticate: Bearer";
   if (response.may_retry) head += "\r\nRetry-After: 1";
   if (!keeps) head += "\r\nConnection: close";
   return head + "\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n";
@@ -49,9 +50,9 @@ void drop(Buffers& buffers, size_t bytes) {
 
 std::optional<RestResponse> refusal_of(const http::request_header<>& request,
                                        const HttpOptions& options) {
+  const auto authorization = request[http::field::authorization];
   if (!options.token.empty()
-      && !is_same_secret("Bearer " + options.token,
-                         std::string(request[http::field::authorization])))
+      && !is_bearer({authorization.data(), authorization.size()}, options.token))
     return error_response(401, "expected Authorization: Bearer with the server's token");
   // Of another one nobody knows where the body ends, and the next request begins.
   const auto coding = request.find(http::field::transfer_encoding);

@@ -234,15 +234,16 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     request.trace = std::string(message["traceparent"]);
     request.json_length = std::move(json_length_);
     request.stop = stop_.get_token();
-    auto body =
+    auto inflated =
         inflate(std::exchange(body_, nullptr), std::string(message[http::field::content_encoding]),
                 json_length_of(request.json_length).value_or(0), host_->options().max_body);
-    if (!body) return write(error_response(400, body.error()));
-    const size_t bytes = (*body)->size();
+    if (auto* const refusal = std::get_if<RestResponse>(&inflated))
+      return write(std::move(*refusal));
+    request.body = std::get<std::shared_ptr<Body>>(std::move(inflated));
+    const size_t bytes = request.body->size();
     const size_t more = bytes > reserved_ ? bytes - reserved_ : 0;
     if (!host_->reserve(more)) return write(too_many_bytes());
     reserved_ += more;
-    request.body = *std::move(body);
     parser_.reset();
     is_handled_ = true;
     host_->handle(std::move(request), [self = shared_from_this()](RestResponse response) {
