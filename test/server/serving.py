@@ -72,16 +72,18 @@ class Server:
             self.log.close()
 
 
-def write_products(path, size, layers, seed=5):
-    """y = tanh(... tanh(x w1) ... wn) of any batch, with w of size x size. Returns the same in NumPy."""
+def write_products(path, size, layers, end, seed=5):
+    """y = end(tanh(... tanh(x w1) ... wn)) of any batch, with w of size x size; `end` is a plugin that gives what it takes. Returns the same
+    in NumPy."""
     random = np.random.default_rng(seed)
     weights = [(random.normal(size=(size, size)) / size**0.5).astype(np.float32) for _ in range(layers)]
     nodes, name = [], "x"
     for i in range(layers):
-        last = i + 1 == layers
-        nodes += [helper.make_node("MatMul", [name, f"w{i}"], [f"p{i}"]), helper.make_node("Tanh", [f"p{i}"], ["y" if last else f"t{i}"])]
+        nodes += [helper.make_node("MatMul", [name, f"w{i}"], [f"p{i}"]), helper.make_node("Tanh", [f"p{i}"], [f"t{i}"])]
         name = f"t{i}"
-    write_model(path, nodes, ["n", size], [helper.make_tensor(f"w{i}", TensorProto.FLOAT, w.shape, w.tobytes(), raw=True) for i, w in enumerate(weights)])
+    nodes.append(helper.make_node(end, [name], ["y"], domain="tenon"))
+    write_model(path, nodes, ["n", size], [helper.make_tensor(f"w{i}", TensorProto.FLOAT, w.shape, w.tobytes(), raw=True) for i, w in enumerate(weights)],
+                [helper.make_opsetid("tenon", 1)])
 
     def answer(x):
         for w in weights:
