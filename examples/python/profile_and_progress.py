@@ -57,7 +57,8 @@ def main(model, runs=5):
     engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
     context = engine.create_execution_context()
     context.profiler = times = Times()
-    arrays = {"input": np.zeros((1, 3, 64, 64), np.float32), "factor": np.zeros((1, 1, 192, 192), np.float32)}
+    arrays: dict[str, np.ndarray] = {"input": np.zeros((1, 3, 64, 64), np.float32),
+                                     "factor": np.zeros((1, 1, 192, 192), np.float32)}
     for name, array in arrays.items():
         context.set_input_shape(name, array.shape)
     arrays["output"] = np.empty(tuple(context.get_tensor_shape("output")), np.float32)

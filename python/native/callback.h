@@ -8,8 +8,7 @@ namespace tenon::python {
 
 /// The body of a method that the user's class has to define.
 inline void required(nb::handle self, const nb::args&) {
-  PyErr_Format(PyExc_NotImplementedError, "%s does not define this method",
-               Py_TYPE(self.ptr())->tp_name);
+  PyErr_Format(PyExc_NotImplementedError, "%S does not define this method", class_name(self).ptr());
   throw nb::python_error();
 }
 

@@ -4,6 +4,13 @@
 
 #include <string>
 
+// One name until Python 3.12 and the other since 3.13: a module for several versions takes the one
+// that is there.
+extern "C" {
+[[gnu::weak]] int Py_IsFinalizing();
+[[gnu::weak]] int _Py_IsFinalizing();
+}
+
 namespace tenon::python {
 
 Raised*& Raised::current() {
@@ -22,11 +29,12 @@ Released::~Released() {
 Held::Held() : state_(unless_python_ends([] { return PyGILState_Ensure(); })) {}
 
 bool python_lives() noexcept {
-#if PY_VERSION_HEX >= 0x030d0000
-  return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
-#else
-  return Py_IsInitialized() != 0 && _Py_IsFinalizing() == 0;
-#endif
+  const auto is_finalizing = Py_IsFinalizing != nullptr ? Py_IsFinalizing : _Py_IsFinalizing;
+  return Py_IsInitialized() != 0 && is_finalizing() == 0;
+}
+
+nb::object class_name(nb::handle object) {
+  return object.type().attr("__name__");
 }
 
 namespace {
@@ -63,7 +71,7 @@ void keep_or_report(const char* where) noexcept {
 }
 
 void raise_undefined(nb::handle self, const char* method) {
-  PyErr_Format(PyExc_NotImplementedError, "%s does not define %s()", Py_TYPE(self.ptr())->tp_name,
+  PyErr_Format(PyExc_NotImplementedError, "%S does not define %s()", class_name(self).ptr(),
                method);
   throw nb::python_error();
 }

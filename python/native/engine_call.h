@@ -167,6 +167,9 @@ void into_python(const char* where, Call&& call) noexcept {
   });
 }
 
+/// The name of the class of an object, a str.
+nb::object class_name(nb::handle object);
+
 /// Throws NotImplementedError: the class of `self` lacks a method.
 [[noreturn]] void raise_undefined(nb::handle self, const char* method);
 

@@ -117,8 +117,7 @@ template <> struct type_caster<tenon::python::Address> {
 
   bool from_python(handle src, uint32_t, cleanup_list*) noexcept {
     if (!PyLong_Check(src.ptr())) {
-      const PyNumberMethods* const numbers = Py_TYPE(src.ptr())->tp_as_number;
-      if (numbers == nullptr || numbers->nb_int == nullptr || PyFloat_Check(src.ptr()))
+      if (PyType_GetSlot(Py_TYPE(src.ptr()), Py_nb_int) == nullptr || PyFloat_Check(src.ptr()))
         return false;
     }
     PyObject* const number = PyNumber_Long(src.ptr());

@@ -78,8 +78,8 @@ template <> struct type_caster<tenon::python::Truth> {
 
  private:
   static bool is_number(handle source) {
-    const PyNumberMethods* const number = Py_TYPE(source.ptr())->tp_as_number;
-    return number != nullptr && number->nb_bool != nullptr && !PyFloat_Check(source.ptr());
+    return PyType_GetSlot(Py_TYPE(source.ptr()), Py_nb_bool) != nullptr
+           && !PyFloat_Check(source.ptr());
   }
 };
 

@@ -10,6 +10,7 @@ NB_MODULE(_native, m) {
   // A TypeError says it.
   nb::set_implicit_cast_warnings(false);
   m.attr("_tenon_version") = TENON_VERSION;
+  m.attr("_has_cuda_target") = TENON_HAS_CUDA_TARGET != 0;
   m.attr("_version") =
       nb::make_tuple(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, NV_TENSORRT_BUILD);
   bind_logger(m);

@@ -3,10 +3,14 @@ import os
 import pathlib
 import sys
 
+from tenon._cuda_libraries import search_path
+
 
 def main():
     """Becomes the program bin/tenon of this package, with the same arguments."""
     os.environ.setdefault("TENON_PYTHON", sys.executable)  # for `tenon serve --ray`
+    if path := search_path():
+        os.environ["LD_LIBRARY_PATH"] = path
     program = pathlib.Path(__file__).with_name("bin") / "tenon"
     os.execv(program, [str(program), *sys.argv[1:]])
 

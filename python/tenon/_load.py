@@ -7,6 +7,8 @@ import ctypes
 import os
 import sys
 
+from tenon import _cuda_libraries
+
 _flags = sys.getdlopenflags()
 if hasattr(ctypes.CDLL(None), "cudaStreamCreate"):
     sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
@@ -14,3 +16,6 @@ try:
     from tenon import _native  # noqa: F401
 finally:
     sys.setdlopenflags(_flags)
+# Nothing was asked of it yet, so that nothing was looked for.
+if _native._has_cuda_target and os.path.exists("/dev/nvidiactl"):
+    _cuda_libraries.load()

@@ -2,6 +2,7 @@
 #include <NvInferPlugin.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <tenon/describe.h>
 #include <unistd.h>
 #include <zip.h>
@@ -82,6 +83,18 @@ std::vector<std::string> environment() {
   return list;
 }
 
+// What the target cuda opens when it needs it, and where the loader finds it.
+void add_cuda_libraries(ordered_json& facts) {
+  for (const char* name : {"libcuda.so.1", "libcudart.so.13", "libcublasLt.so.13", "libcudnn.so.9",
+                           "libnvrtc.so.13"}) {
+    void* const library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    link_map* map = nullptr;
+    const bool is_there = library != nullptr && ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0;
+    facts[name] = is_there ? map->l_name : "not found";
+    if (library != nullptr) ::dlclose(library);
+  }
+}
+
 struct DoctorOptions {
   bool json = false;
   std::vector<std::string> plugins;
@@ -100,6 +113,10 @@ std::vector<Finding> examine(const DoctorOptions& o, ordered_json& facts, Logger
   facts["NUMA nodes"] = limits.numa_nodes;
   facts["huge pages"] = limits.huge_pages;
   facts["libraries"] = own_folder();
+  if (!facts.value("targets", ordered_json::object())
+           .value("cuda", "")
+           .ends_with("without TENON_CUDA"))
+    add_cuda_libraries(facts);
   add(findings_of_targets(facts), findings);
   add(findings_of(limits, facts.value("threads", 1)), findings);
   add(findings_of_environment(environment()), findings);

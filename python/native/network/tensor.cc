@@ -25,29 +25,23 @@ void set_dynamic_range(ITensor& tensor, nb::sequence range) {
 
 /// Programs cast layers by assigning to __class__. Layers have their own classes from the start, so
 /// that only the right ones are allowed, and nothing changes.
-void set_class(nb::handle self, nb::handle wanted) {
-  if (!PyType_Check(wanted.ptr()) || PyObject_IsInstance(self.ptr(), wanted.ptr()) != 1) {
-    throw nb::type_error((std::string("the layer is a ") + nb::type_name(self.type()).c_str()
-                          + ", not a " + nb::repr(wanted).c_str())
-                             .c_str());
-  }
+int set_class(PyObject* self, PyObject* wanted, void*) {
+  const bool is_class = wanted != nullptr && PyType_Check(wanted);
+  const int is_own = is_class ? PyObject_IsInstance(self, wanted) : 0;
+  if (is_own == 0)
+    PyErr_Format(PyExc_TypeError, "the layer is a %S, not a %R",
+                 nb::type_name(nb::handle(self).type()).ptr(),
+                 wanted != nullptr ? wanted : Py_None);
+  return is_own == 1 ? 0 : -1;
 }
 
-/// Gives a class a property __class__, which cannot be set from outside: a class has one itself.
-void guard_class(nb::handle layer) {
-  const nb::object get =
-      nb::cpp_function([](nb::handle self) { return nb::borrow(self.type()); }, nb::is_method(),
-                       nb::sig("def __class__(self) -> type[typing.Self]"));
-  const nb::object guarded =
-      nb::module_::import_("builtins")
-          .attr("property")(get,
-                            nb::cpp_function(set_class, nb::is_method(), nb::arg("cls").none(),
-                                             nb::sig("def __class__(self, cls: type, /) -> None")));
-  auto* const type = reinterpret_cast<PyTypeObject*>(layer.ptr());
-  if (PyDict_SetItemString(type->tp_dict, "__class__", guarded.ptr()) != 0)
-    throw nb::python_error();
-  PyType_Modified(type);
+PyObject* get_class(PyObject* self, void*) {
+  return nb::borrow(nb::handle(self).type()).release().ptr();
 }
+
+PyGetSetDef kGuardedClass[] = {{"__class__", get_class, set_class, nullptr, nullptr}, {}};
+
+PyType_Slot kLayer[] = {kPart[0], {Py_tp_getset, kGuardedClass}, {0, nullptr}};
 
 void bind_itensor(nb::module_& m) {
   nb::class_<ITensor> tensor(
@@ -88,9 +82,8 @@ void bind_itensor(nb::module_& m) {
 }
 
 void bind_ilayer(nb::module_& m) {
-  nb::class_<ILayer> layer(m, "ILayer", nb::type_slots(kPart),
+  nb::class_<ILayer> layer(m, "ILayer", nb::type_slots(kLayer),
                            "A layer of a network, which it keeps.");
-  guard_class(layer);
   property(layer, "name", &ILayer::getName, &ILayer::setName,
            "The name, used in messages and by refitters.");
   property(layer, "metadata", &ILayer::getMetadata, &ILayer::setMetadata,

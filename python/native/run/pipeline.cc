@@ -290,7 +290,7 @@ template <> struct OptionKind<std::vector<size_t>> {
 template <class T> T option_value(const char* name, nb::handle value) {
   if (!OptionKind<T>::is(value.ptr()))
     throw nb::type_error((std::string(name) + ": expected " + OptionKind<T>::kName + ", found "
-                          + Py_TYPE(value.ptr())->tp_name)
+                          + nb::cast<std::string>(class_name(value)))
                              .c_str());
   T made{};
   if (!nb::try_cast(value, made))
