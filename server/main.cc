@@ -1,5 +1,6 @@
 // tenon-server: the models of a folder, for clients of the Open Inference Protocol.
 #include <NvInferRuntime.h>
+#include <tenon/error_codes.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -225,7 +226,8 @@ void load_plugins(const std::vector<std::string>& libraries) {
 }
 
 void serve(const Options& options) {
-  if (options.folders.empty()) throw Error{"--model-repository: expected a folder of models"};
+  if (options.folders.empty())
+    throw Error{with_code("--model-repository: expected a folder of models", ErrorClass::kOptions)};
   load_plugins(options.plugins);
   // Threads take the mask of the one that starts them.
   sigset_t signals;
@@ -294,7 +296,16 @@ int main(int count, char** words) {
                "tenon-server");
   app.set_version_flag("--version", TENON_VERSION);
   options.add_to(app);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return tenon::with_code(error.what(), tenon::ErrorClass::kOptions)
+           + "\nRun `tenon-server --help`.\n";
+  });
   CLI11_PARSE(app, count, words);
+  const auto fail = [](const std::string& text) {
+    std::fprintf(stderr, "tenon-server: %s\n",
+                 tenon::with_code(text, tenon::ErrorClass::kCommand).c_str());
+    return 1;
+  };
   try {
     if (options.asks_status)
       tenon::server::print_status(options);
@@ -302,9 +313,8 @@ int main(int count, char** words) {
       tenon::server::serve(options);
     return 0;
   } catch (const tenon::server::Error& error) {
-    std::fprintf(stderr, "tenon-server: %s\n", error.text.c_str());
+    return fail(error.text);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tenon-server: %s\n", error.what());
+    return fail(error.what());
   }
-  return 1;
 }

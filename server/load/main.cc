@@ -1,6 +1,7 @@
 // tenon-load: load for a server of the Open Inference Protocol, and what it made of it.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <tenon/error_codes.h>
 #include <tenon/printable.h>
 #include <tenon/replace_file.h>
 #include <tenon/session/result.h>
@@ -132,14 +133,25 @@ int main(int count, char** words) {
   app.set_version_flag("--version", TENON_VERSION);
   app.get_formatter()->column_width(40);
   options.add_to(app);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return tenon::with_code(error.what(), tenon::ErrorClass::kOptions)
+           + "\nRun `tenon load --help`.\n";
+  });
   CLI11_PARSE(app, count, words);
+  const auto fail = [](const std::string& text, tenon::ErrorClass error_class) {
+    fmt::print(stderr, "tenon-load: {}\n", tenon::with_code(text, error_class));
+    return 1;
+  };
   try {
     options.check();
+  } catch (const tenon::session::Error& error) {
+    return fail(error.text, tenon::ErrorClass::kOptions);
+  }
+  try {
     return tenon::load::run(options) ? 0 : 1;
   } catch (const tenon::session::Error& error) {
-    fmt::print(stderr, "tenon-load: {}\n", error.text);
+    return fail(error.text, tenon::ErrorClass::kCommand);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tenon-load: {}\n", tenon::printable(error.what()));
+    return fail(tenon::printable(error.what()), tenon::ErrorClass::kCommand);
   }
-  return 1;
 }

@@ -149,10 +149,12 @@ class Load(CliTest):
     def test_what_is_wrong_is_said(self):
         self.start()
         url = f"127.0.0.1:{self.server.http}"
-        for options, text in ((["-m", "other", "-u", url], "there is no model 'other'"), (["-m", "same", "-u", "127.0.0.1:1"], "127.0.0.1:1"),
-                              (["-m", "same", "-u", "127.0.0.1:1", "-i", "grpc"], "127.0.0.1:1"), (["-m", "same", "-u", "here"], "HOST:PORT"),
-                              (["-m", "same", "-u", url, "--shape", "y:1"], "no input 'y'"), (["-m", "same", "--concurrency-range=0"], "--concurrency-range"),
-                              (["-m", "same", "--request-parameter=a"], "--request-parameter"), (["-m", "same", "-u", url, "-x", "7"], "no version '7'")):
-            self.refuse("load", *options, names=[re.escape(text)])
+        for options, text, code in ((["-m", "other", "-u", url], "there is no model 'other'", 8002), (["-m", "same", "-u", "127.0.0.1:1"], "127.0.0.1:1", 8002),
+                                    (["-m", "same", "-u", "127.0.0.1:1", "-i", "grpc"], "127.0.0.1:1", 8002), (["-m", "same", "-u", "here"], "HOST:PORT", 8002),
+                                    (["-m", "same", "-u", url, "--shape", "y:1"], "no input 'y'", 8002),
+                                    (["-m", "same", "--concurrency-range=0"], "--concurrency-range", 8001),
+                                    (["-m", "same", "--request-parameter=a"], "--request-parameter", 8001),
+                                    (["-m", "same", "-u", url, "-x", "7"], "no version '7'", 8002)):
+            self.refuse("load", *options, names=[re.escape(text) + rf".* \[TN{code}\]\n"])
         self.assertIn("--request-rate-range", self.succeed("load", "--help"))
         self.assertNotEqual(run("load").returncode, 0)

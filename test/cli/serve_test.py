@@ -97,8 +97,9 @@ class Serve(ServerTest):
 
     def test_options_are_the_servers(self):
         self.assertIn("--model-repository", self.succeed("serve", "--help"))
-        for arguments, text in ((["/no/such/folder"], "/no/such/folder"), ([str(self.folder), "--nonsense"], "--nonsense"),
-                                ([str(self.folder), "--http-port=99999"], "99999")):
+        for arguments, text, code in ((["/no/such/folder"], "/no/such/folder", 8002), ([], "--model-repository", 8001),
+                                      ([str(self.folder), "--nonsense"], "--nonsense", 8001),
+                                      ([str(self.folder), "--http-port=99999"], "99999", 8001)):
             result = subprocess.run([TENON, "serve", *arguments, *["--metrics-port=0"]], capture_output=True, text=True)
             self.assertNotEqual(result.returncode, 0)
-            self.assertIn(text, result.stdout + result.stderr)
+            self.assertRegex(result.stdout + result.stderr, rf"{re.escape(text)}.* \[TN{code}\]\n")
