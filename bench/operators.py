@@ -1,6 +1,7 @@
 """Measures single operators: Tenon's plugins against ONNX Runtime, OpenVINO and PyTorch, in turn, in one run.
 
     python operators.py [roi_align nms_1000 ...] [--peers tenon,ort,ov,torch,before] [--threads 2] [--rounds 12]
+    python operators.py --plugins [--rounds 4]  # every plugin of which plugin_formulas.py has PyTorch's formula
 
 Tenon runs the plugin as a model of one node, the other engines ONNX's operator, PyTorch and torchvision their
 function, on the same numbers. An engine without the operator is left out. As in run.py, read the ratios.
@@ -31,6 +32,7 @@ class Node:
     constants: tuple = ()
     domain: str = ""
     opset: int = 19
+    whole: tuple = ()  # outputs of integers, beside those called indices
 
     def arrays(self):
         return {name: a for name, a in self.inputs.items() if a is not None and name not in self.constants}
@@ -44,7 +46,9 @@ class Node:
             return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
         inputs = [name if array is not None else "" for name, array in self.inputs.items()]
-        node = helper.make_node(self.kind, inputs, list(self.outputs), domain=self.domain, **self.attributes)
+        attributes = {name: onnx.numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+                      for name, value in self.attributes.items()}
+        node = helper.make_node(self.kind, inputs, list(self.outputs), domain=self.domain, **attributes)
         graph = helper.make_graph(
             [node],
             self.kind,
@@ -52,11 +56,12 @@ class Node:
             [helper.make_empty_tensor_value_info(name) for name in self.outputs],
             [onnx.numpy_helper.from_array(self.inputs[name], name) for name in self.constants],
         )
+        floats = next((array.dtype for array in self.arrays().values() if array.dtype.kind == "f"), np.dtype(np.float32))
         for output in graph.output:
-            whole = self.kind == "NonMaxSuppression" or output.name == "indices"
+            whole = self.kind == "NonMaxSuppression" or output.name == "indices" or output.name in self.whole
             output.type.tensor_type.elem_type = (
                 onnx.TensorProto.INT32 if whole and self.domain else onnx.TensorProto.INT64 if whole else
-                helper.np_dtype_to_tensor_dtype(next(iter(self.arrays().values())).dtype)
+                helper.np_dtype_to_tensor_dtype(floats)
             )
         opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("plugins", 1)]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
@@ -309,7 +314,11 @@ OPERATORS = {
 
 
 def operator(name):
-    return OPERATORS[name](Numbers())
+    if name in OPERATORS:
+        return OPERATORS[name](Numbers())
+    import plugin_formulas
+
+    return plugin_formulas.FORMULAS[name](Numbers())
 
 
 def start(peer, name, made, options, folder):
@@ -344,6 +353,8 @@ def measure(name, options):
         if "tenon" in results:
             for peer, row in rows.items():
                 row["max_difference"] = run.difference(results["tenon"], results[peer])
+                if row["max_difference"] > run.MAX_DIFFERENCE and peer == "torch":
+                    raise RuntimeError(f"{name}: results differ by {row['max_difference']:.1e} of PyTorch's range")
     return {"operator": name, "busy": noise, "peers": rows}
 
 
@@ -359,24 +370,36 @@ def show(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=f"any of {', '.join(OPERATORS)}")
-    parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--plugins", action="store_true", help="those of plugin_formulas.py, beside PyTorch")
+    parser.add_argument("--peers")
     run.add_options(parser)
     options = parser.parse_args()
+    known, plugins_of = OPERATORS, {}
+    if options.plugins:
+        import plugin_formulas
+
+        known, plugins_of = plugin_formulas.FORMULAS, plugin_formulas.PLUGINS
+    options.peers = options.peers or ",".join(["tenon", "torch"] if options.plugins else PEERS)
     run.check_peers(parser, options, [*PEERS, "before"])
     for name in options.operators:
-        if name not in OPERATORS:
-            parser.error(f"there is no operator '{name}'; choose from {', '.join(OPERATORS)}")
+        if name not in known:
+            parser.error(f"there is no operator '{name}'; choose from {', '.join(known)}")
     print(
         f"The median time of one call, in milliseconds, fp32, with {options.threads} threads; in brackets the peer's\n"
         "time over Tenon's: above 1, Tenon is quicker. Tenon and its peers run in turn.",
         flush=True,
     )
-    results = []
-    for name in options.operators or OPERATORS:
-        results.append(measure(name, options))
-        show(results[-1])
+    results, failed = [], False
+    for name in options.operators or known:
+        try:
+            results.append(measure(name, options) | ({"plugins": plugins_of[name]} if name in plugins_of else {}))
+            show(results[-1])
+            failed |= "tenon" not in results[-1]["peers"]
+        except RuntimeError as error:
+            failed = True
+            print(error, file=sys.stderr)
     run.save(results, options)
-    return 0 if all("tenon" in result["peers"] for result in results) else 1
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,27 +1,25 @@
 """Writes bench/results/plugins.md: how exact each plugin is on the CPU and on a GPU, and how long its source is.
 
+    build/release/plugins/plugin_errors plugins bench/results/plugin_errors_cpu.jsonl
     build/cuda/test/cuda/cuda_cases --errors=bench/results/plugin_errors_h200.jsonl plugins    # on a machine with a GPU
+    python bench/operators.py --plugins --rounds 4 --json bench/results/plugin_times.json
     python bench/plugins.py
 
-The first command measures the errors over all cases of plugins/*/cases.json. Lines are those that are neither blank
-nor comments.
+The first two measure the errors over all cases of plugins/*/cases.json, the third times beside PyTorch's, which
+docs/generate.py shows. Lines are those that are neither blank nor comments.
 """
 import json
 import pathlib
 
-from operators import OPERATORS, Numbers
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TIMES = ROOT / "bench/results/zen5/operators.json"
-ERRORS = ROOT / "bench/results/plugin_errors_h200.jsonl"
+ERRORS = {"cpu": ROOT / "bench/results/plugin_errors_cpu.jsonl", "gpu": ROOT / "bench/results/plugin_errors_h200.jsonl"}
 PAGE = ROOT / "bench/results/plugins.md"
-INTRODUCTION = """# Plugins: errors, times and lines
+INTRODUCTION = """# Plugins: errors and lines
 
 Written by `python bench/plugins.py`. The largest errors over all cases, as absolute error / error relative to
-1 + |expected|. Expected are the results of PyTorch, torchvision, NumPy or ONNX Runtime, as each `make_cases.py` says; the
-CPU is the NVIDIA H200's host. A type that is missing is one that the plugin does not take, or in which its outputs are
-integers, which are exact. Times are medians in ms of the [operators that are measured](README.md), in brackets the best
-peer's of the same run (ONNX Runtime, OpenVINO or PyTorch).
+1 + |expected|. Expected are the results of PyTorch, torchvision, NumPy or ONNX Runtime, as each `make_cases.py` says. The
+GPU is an H200; plugins without errors there came after it was measured. A type that is missing is one that the plugin does
+not take, or in which its outputs are integers, which are exact. [docs/plugins.md](../../docs/plugins.md) has times.
 
 """
 
@@ -45,39 +43,37 @@ def folders():
     return found
 
 
-def times():
-    """What is measured of each plugin, by its name."""
+def errors(where):
+    """{plugin: {type: its measurement}}."""
     found = {}
-    for row in json.loads(TIMES.read_text()):
-        kind = OPERATORS[row["operator"]](Numbers()).plugin.kind
-        medians = {peer: values["median_ms"] for peer, values in row["peers"].items()}
-        own = medians.pop("tenon")
-        found.setdefault(kind, []).append(f"{row['operator']} {own:.3g} ({min(medians.values()):.3g})")
+    for line in ERRORS[where].read_text().splitlines():
+        row = json.loads(line)
+        if row["failures"]:
+            raise SystemExit(f"{ERRORS[where].name}: {row['plugin']} has failures")
+        found.setdefault(row["plugin"], {})[row["type"]] = row
     return found
 
 
-def cell(errors, where):
-    return "" if errors is None else " / ".join(f"{value:.1e}" if value else "0" for value in errors[f"{where} from expected"])
+def cell(row, where):
+    if row is None:
+        return ""
+    return " / ".join(f"{value:.1e}" if value else "0" for value in row[f"{where} from expected"])
 
 
 def main():
-    measured = {}
-    for line in ERRORS.read_text().splitlines():
-        row = json.loads(line)
-        measured.setdefault(row["plugin"], {})[row["type"]] = row
-    sources, timed = folders(), times()
-    missing = set(sources) ^ set(measured)
+    on_cpu, on_gpu, sources = errors("cpu"), errors("gpu"), folders()
+    missing = set(sources) ^ set(on_cpu)
     if missing:
-        raise SystemExit(f"{ERRORS.name} and the cases differ in {', '.join(sorted(missing))}: measure again")
+        raise SystemExit(f"{ERRORS['cpu'].name} and the cases differ in {', '.join(sorted(missing))}: measure again")
+    types = ("float32", "float16")
     rows = []
-    for key, types in sorted(measured.items(), key=lambda item: item[0].lower()):
+    for key, measured in sorted(on_cpu.items(), key=lambda item: item[0].lower()):
         name, version, name_space = key.split("/")
-        if any(row["failures"] for row in types.values()):
-            raise SystemExit(f"{ERRORS.name}: {key} has failures")
-        columns = [cell(types.get(t), where) for where in ("cpu", "gpu") for t in ("float32", "float16")]
+        columns = [cell(measured.get(t), "cpu") for t in (*types, "bfloat16")]
+        columns += [cell(on_gpu.get(key, {}).get(t), "gpu") for t in types]
         rows.append([f"`{name}` {version}" + (f" `{name_space}`" if name_space else ""),
-                     next(iter(types.values()))["cases"], *columns, ", ".join(timed.get(name, [])), f"`{sources[key].name}`"])
-    text = INTRODUCTION + table(["plugin", "cases", "fp32, CPU", "fp16, CPU", "fp32, GPU", "fp16, GPU", "ms, CPU (best peer)", "folder"], rows)
+                     next(iter(measured.values()))["cases"], *columns, f"`{sources[key].name}`"])
+    text = INTRODUCTION + table(["plugin", "cases", "fp32, CPU", "fp16, CPU", "bf16, CPU", "fp32, GPU", "fp16, GPU", "folder"], rows)
     text += "\n## Lines of code\n\nA folder's `.cc` files without tests, and the kernels that several share.\n\n"
     names = {}
     for key, folder in sources.items():

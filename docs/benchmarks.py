@@ -115,6 +115,10 @@ def section(root, path, title, show, names):
     return f"## {title}\n\n[Raw data](../{path}), as JSON.\n\n" + show(read(root / path), names)
 
 
+# Headings, and what shows them.
+PLUGINS = {"plugin_times": ("Times beside PyTorch's formulas", of_peers), "plugin_errors_cpu": ("Errors", plain)}
+
+
 def pages(root, files):
     """{page: text} of benchmarks/ and the files of results that they link to.
 
@@ -143,6 +147,7 @@ def pages(root, files):
         page(machine, title[0].upper() + title[1:], found)
     page("h200", "An NVIDIA H200", [(path, section(root, path, GPU[path.stem], plain if path.stem.startswith("plugin") else of_gpu, names))
                                     for path in results if path.stem in GPU])
+    page("plugins", "Plugins, on a CPU", [(path, section(root, path, *PLUGINS[path.stem], names)) for path in results if path.stem in PLUGINS])
     for name, (title, heading) in OTHERS.items():
         page(name, title, [(path, section(root, path, heading, of_runs, names)) for path in results if path.stem == name])
     left = sorted(set(results) - set(shown))

@@ -10,6 +10,7 @@ import collections
 import json
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 
@@ -72,6 +73,9 @@ PLUGIN_ORIGINS = {
               " UpsamplePlugin",
     "a tutorial": "MYSELU",
     "Tenon": "DecodeYolo PreprocessImages PreprocessImagesHalf"}
+
+# They give their input as it is, and are not written with the kit, which runs cases.
+WITHOUT_CASES = ("CuteSampleDynamicExtPlugin", "CuteSamplePlugin")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOTE = "<!-- Written by docs/generate.py. -->\n"
@@ -187,19 +191,65 @@ def types(operator, opset):
 def plugins_page(tenon):
     plugins = ask(tenon, "plugins")
     origin = origins({p["name"] for p in plugins})
+    error, time = plugin_errors(), plugin_times()
+    keys = {plugin_key(p) for p in plugins}
+    error |= {f"{name}/1/": "no cases" for name in WITHOUT_CASES}
+    if set(error) != keys or not set(time) <= keys:
+        sys.exit(f"bench/results tells of other plugins than there are, measure again as bench/plugins.py says:"
+                 f" {', '.join(sorted((set(error) ^ keys) | (set(time) - keys)))}")
     rows = [[f"[{p['name']}](#{anchor})", p["version"], p["namespace"], origin[p["name"]], element_types(p["ports"]),
-             p["interface"]]
+             p["interface"], error[plugin_key(p)], time.get(plugin_key(p), "no formula")]
             for p, anchor in zip(plugins, anchors([title(p) for p in plugins]))]
     return (NOTE + "# Plugins\n\n"
             f"Plugins that `libtenon` brings: {len(origin)} names, {len(plugins)} with their versions. `tenon plugins"
             " --plugins=LIBRARY` lists\nthose of a library, too. Each runs on the CPU, and in builds with CUDA on a GPU,"
             " from one source. A section for each says what it computes, what its\nfields mean, and behind its ports what"
             " is better than in the plugin of that name elsewhere, or other.\n\n"
-            + table(["name", "version", "namespace", "from", "types", "interface"], rows)
+            + "Errors are the largest over all cases of float32 and of float16, relative to 1 + |expected|, on a CPU, from what PyTorch,"
+            " torchvision, NumPy\nor ONNX Runtime computes, as each `make_cases.py` of [plugins/](../plugins) says; outputs of integers are"
+            " exact. Times are of one call in float32 on two\ncores, in brackets of [PyTorch's formula](../bench/plugin_formulas.py) in"
+            " the same run; plugins of one kernel share one. Where there is no formula of a few\nlines there is no time. "
+            + ratios() + " [Raw data](../bench/results), with other types and a GPU in [plugins.md](../bench/results/plugins.md).\n\n"
+            + table(["name", "version", "namespace", "from", "types", "interface", "error", "ms (PyTorch)"], rows)
             + "\nAn ONNX node becomes a plugin when a creator has the node's `op_type` as its name."
             " The attributes\n`plugin_version` (default \"1\") and `plugin_namespace` (default \"\")"
             " choose among several; the\nnode's domain does not matter.\n"
             + "".join(plugin_section(p) for p in plugins))
+
+
+def plugin_key(plugin):
+    """As cases and measurements have it."""
+    return f"{plugin['name']}/{plugin['version']}/{plugin['namespace']}"
+
+
+def plugin_errors():
+    """{key: errors of float32 and float16 on the CPU}, by all cases."""
+    found = {}
+    for line in (ROOT / "bench/results/plugin_errors_cpu.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        if row["failures"]:
+            sys.exit(f"bench/results/plugin_errors_cpu.jsonl: {row['plugin']} has failures")
+        found.setdefault(row["plugin"], {})[row["type"]] = row["cpu from expected"][1]
+    shown = lambda errors: [f"{errors[t]:.0e}" if errors[t] else "0" for t in ("float32", "float16") if t in errors]
+    return {key: " / ".join(shown(errors)) or "exact" for key, errors in found.items()}
+
+
+def plugin_times():
+    """{key: its milliseconds, and in brackets PyTorch's}."""
+    found = {}
+    for row in json.loads((ROOT / "bench/results/plugin_times.json").read_text()):
+        own, peer = (row["peers"][name]["median_ms"] for name in ("tenon", "torch"))
+        for key in row["plugins"]:
+            found[key] = f"{own:.3g} ({peer:.3g})"
+    return found
+
+
+def ratios():
+    """A sentence on the times."""
+    found = [row["peers"]["torch"]["median_ms"] / row["peers"]["tenon"]["median_ms"]
+             for row in json.loads((ROOT / "bench/results/plugin_times.json").read_text())]
+    return (f"Over {len(found)} formulas the geometric mean of PyTorch's time by Tenon's is {statistics.geometric_mean(found):.2f};"
+            f" PyTorch is quicker in {sum(ratio < 1 for ratio in found)}.")
 
 
 def origins(names):

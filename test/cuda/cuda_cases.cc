@@ -24,20 +24,6 @@ using namespace tenon::kit;           // NOLINT: the program is a test of it
 using namespace tenon::kit::testing;  // NOLINT
 namespace fs = std::filesystem;
 
-// The largest difference of results: |got - want|, and |got - want| / (1 + |want|), as tolerances
-// count it.
-struct Difference {
-  double absolute = 0, relative = 0;
-
-  void add(double got, double want) {
-    if (got == want || (std::isnan(got) && std::isnan(want))) return;
-    double d = std::fabs(got - want);
-    if (std::isnan(d)) d = std::numeric_limits<double>::infinity();
-    absolute = std::max(absolute, d);
-    relative = std::max(relative, d / (1 + std::fabs(want)));
-  }
-};
-
 // Of one type.
 struct Differences {
   bool is_measured = false;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,20 @@ struct CaseTensor {
       std::memcpy(&e, static_cast<const char*>(data) + place * sizeof(e), sizeof(e));
       return static_cast<double>(e);
     });
+  }
+};
+
+/// The largest difference of results: |got - want|, and |got - want| / (1 + |want|), as tolerances
+/// count it.
+struct Difference {
+  double absolute = 0, relative = 0;
+
+  void add(double got, double want) {
+    if (got == want || (std::isnan(got) && std::isnan(want))) return;
+    double d = std::fabs(got - want);
+    if (std::isnan(d)) d = std::numeric_limits<double>::infinity();
+    absolute = std::max(absolute, d);
+    relative = std::max(relative, d / (1 + std::fabs(want)));
   }
 };
 
