@@ -62,8 +62,15 @@ def look_at(packages):
 def use(packages, mirror, system):
     if not (system / "etc").exists():
         run("mmdebstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", system, mirror)
-    # Programs ask /proc where they lie, to find their libraries beside themselves. The mount is of this process's own, and goes with it.
+    # Programs ask /proc where they lie, to find their libraries beside themselves.
     run("mount", "--bind", "/proc", system / "proc")
+    try:
+        use_in(packages, system)
+    finally:
+        run("umount", "--lazy", system / "proc")  # before the folder is removed
+
+
+def use_in(packages, system):
     for path in packages.values():
         shutil.copy(path, system / "tmp")
     for name in "super_resolution/srcnn.onnx", "readme/run_model.cc":
