@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bind.h"
+#include "engine_call.h"
 
 namespace tenon::python {
 namespace {

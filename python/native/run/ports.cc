@@ -72,7 +72,7 @@ Ports::Arrays Ports::arrange(const nb::args& args, const nb::kwargs& kwargs, boo
     count = args.size();
   }
   for (auto [name, array] : kwargs) {
-    const char* const text = PyUnicode_AsUTF8(name.ptr());
+    const char* const text = PyUnicode_AsUTF8AndSize(name.ptr(), nullptr);
     if (std::string_view(text) != "out") put(text, array);
   }
   if (count < inputs())
