@@ -5,7 +5,6 @@
 #include "cuda/asynchronous_copies.cuh"
 #include "cuda/attention_softmax.cuh"
 #include "cuda/capability.h"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/tma.h"
 #include "cuda/warpgroup_products.cuh"
 
@@ -238,7 +237,6 @@ __global__ void __launch_bounds__((1 + kGroups) * kWarpgroup, 1)
   extern __shared__ __align__(1024) uint8_t shared[];
   Block<T, kSize> block(p, descriptors, *reinterpret_cast<Shared<T, kSize>*>(shared));
   block.initialize_barriers();
-  wait_for_earlier_kernels();
   // The same in all lanes, as the compiler knows: wgmma must not stand where lanes may part.
   const int group = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (group == 0) {
@@ -284,8 +282,7 @@ template <class T, int kSize> bool launch(const AttentionParameters& p, cudaStre
   cudaFuncSetAttribute(attend<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const int64_t items = (p.queries + kQueries - 1) / kQueries * p.batch * p.heads;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, multiprocessors()));
-  launch_dependent(attend<T, kSize>, blocks, (1 + kGroups) * kWarpgroup, kBytes, stream, p,
-                   descriptors);
+  attend<T, kSize><<<blocks, (1 + kGroups) * kWarpgroup, kBytes, stream>>>(p, descriptors);
   return true;
 }
 

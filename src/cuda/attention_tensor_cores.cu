@@ -3,7 +3,6 @@
 
 #include "cuda/attention_softmax.cuh"
 #include "cuda/capability.h"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/tensor_cores.cuh"
 
 namespace tenon::cuda {
@@ -128,7 +127,6 @@ template <class T, int kSize>
 __global__ void __launch_bounds__(kMaxWarps * 32, kSize <= 64 ? 2 : 1)
     attend(AttentionParameters p) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack these instructions, and it is not launched there
-  wait_for_earlier_kernels();
   extern __shared__ __align__(16) unsigned char shared[];
   using Tile = Rows<T, kSize>;
   const int warps = static_cast<int>(blockDim.x) / 32, rows = warps * 16;
@@ -197,8 +195,8 @@ template <class T, int kSize> void launch(const AttentionParameters& p, cudaStre
   cudaFuncSetAttribute(attend<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        static_cast<int>(bytes));
   const int64_t tiles = (p.queries + rows - 1) / rows;
-  launch_dependent(attend<T, kSize>, static_cast<unsigned>(tiles * p.batch * p.heads),
-                   static_cast<unsigned>(32 * warps), bytes, stream, p);
+  attend<T, kSize><<<static_cast<unsigned>(tiles * p.batch * p.heads),
+                     static_cast<unsigned>(32 * warps), bytes, stream>>>(p);
 }
 
 template <class T> void launch(const AttentionParameters& p, cudaStream_t stream) {

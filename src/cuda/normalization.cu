@@ -1,4 +1,3 @@
-#include "cuda/dependent_launch.cuh"
 #include "cuda/elements.cuh"
 #include "cuda/groups.cuh"
 #include "cuda/normalization.h"
@@ -60,7 +59,6 @@ template <int kThreads> __device__ float row_sum(float x) {
 template <class T, int kThreads, int kItems> __global__ void rows_in_registers(Task t) {
   constexpr int kPack = 16 / sizeof(T);
   using Elements = Pack<T, kPack>;
-  wait_for_earlier_kernels();
   const int64_t row = blockIdx.x * int64_t{blockDim.y} + threadIdx.y;
   if (row >= t.rows) return;
   const auto* from =
@@ -198,9 +196,9 @@ template <class T, class At> __global__ void blocks(Task t) {
 
 template <class T, int kThreads, int kItems> void launch_rows(const Task& t, cudaStream_t stream) {
   constexpr int kRows = kThreads == 32 ? 4 : 1;
-  launch_dependent(rows_in_registers<T, kThreads, kItems>,
-                   static_cast<unsigned>((t.rows + kRows - 1) / kRows), dim3(kThreads, kRows), 0,
-                   stream, t);
+  rows_in_registers<T, kThreads, kItems>
+      <<<static_cast<unsigned>((t.rows + kRows - 1) / kRows), dim3(kThreads, kRows), 0, stream>>>(
+          t);
 }
 
 // False where the rows are too long or not aligned.

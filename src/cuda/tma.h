@@ -32,9 +32,9 @@ inline bool describe_boxes(CUtensorMap& description, CUtensorMapDataType type, c
                            std::initializer_list<TmaAxis> axes, int row_bytes) {
   static const auto encode =
       driver_function<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
-  constexpr int kMost = 5;
-  cuuint64_t extents[kMost] = {}, steps[kMost] = {};
-  cuuint32_t box[kMost] = {}, every[kMost] = {};
+  constexpr int kMaxRank = 5;
+  cuuint64_t extents[kMaxRank] = {}, steps[kMaxRank] = {};
+  cuuint32_t box[kMaxRank] = {}, every[kMaxRank] = {};
   cuuint32_t rank = 0;
   for (const TmaAxis& axis : axes) {
     extents[rank] = static_cast<cuuint64_t>(axis.extent);
