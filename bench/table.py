@@ -261,7 +261,8 @@ Written by `python bench/table.py`. On CPUs: 2 threads, and batch 1 and fp32 whe
 Medians of the replay of a CUDA graph, PyTorch 2.11 in the same run: the quicker of those measured, in brackets its time over
 Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range. fp32 is how far
 the CUDA target is from the CPU target in float32 without TF32, too.
-A plan is built again with the timing cache of the first time.
+A plan is built again with the timing cache of the first time. bert_base and vit_b_16 were measured after the others, with eager PyTorch;
+their times of torch.compile are bert_base_int8's, of the run before on the same card, and of vit_b_16 those of an earlier day, as all of its row at batch 8 is.
 
 {gpu_table(read("gpu_h200.json"))}
 

@@ -281,8 +281,8 @@ template <class T, int kSize> bool launch(const AttentionParameters& p, cudaStre
   static_assert(kBytes <= 227 << 10);
   cudaFuncSetAttribute(attend<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const int64_t items = (p.queries + kQueries - 1) / kQueries * p.batch * p.heads;
-  const auto blocks = static_cast<unsigned>(std::min<int64_t>(items, multiprocessors()));
-  attend<T, kSize><<<blocks, (1 + kGroups) * kWarpgroup, kBytes, stream>>>(p, descriptors);
+  attend<T, kSize><<<static_cast<unsigned>(std::min<int64_t>(items, multiprocessors())),
+                     (1 + kGroups) * kWarpgroup, kBytes, stream>>>(p, descriptors);
   return true;
 }
 

@@ -1,4 +1,3 @@
-#include "cuda/dependent_launch.cuh"
 #include "cuda/integer_gemm.cuh"
 
 namespace tenon::cuda {
@@ -28,7 +27,6 @@ template <class Data, int kRows, int kColumns, int kDown, int kAcross, bool kAlo
 __global__ void __launch_bounds__(kDown* kAcross * 32)
     multiply(IntegerGemm p, Dividers dividers, int64_t rows, unsigned column_tiles) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack the instructions, and it is not launched there
-  wait_for_earlier_kernels();
   constexpr int kThreads = kDown * kAcross * 32;
   constexpr int kWarpRows = kRows / kDown, kWarpColumns = kColumns / kAcross;
   constexpr int kRowBlocks = kWarpRows / 16, kGroups = kWarpColumns / kGroup;
@@ -101,8 +99,8 @@ void launch(const IntegerGemm& p, cudaStream_t stream) {
   if constexpr (kBytes > kAlways)
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const Tiles tiles(p, kRows, kColumns);
-  launch_dependent(kernel, tiles.count(), kDown * kAcross * 32, kBytes, stream, p, Dividers(p),
-                   tiles.rows, tiles.across);
+  kernel<<<tiles.count(), kDown * kAcross * 32, kBytes, stream>>>(p, Dividers(p), tiles.rows,
+                                                                  tiles.across);
 }
 
 template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cuda/capability.h"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/integer_gemm.cuh"
 
 namespace tenon::cuda {
@@ -170,7 +169,6 @@ __global__ void __launch_bounds__(kThreads)
     multiply(const __grid_constant__ IntegerGemm p, const __grid_constant__ Dividers dividers,
              const __grid_constant__ Lines lines, int64_t rows) {
 #if __CUDA_ARCH__ >= 800
-  wait_for_earlier_kernels();
   extern __shared__ __align__(128) uint8_t shared[];
   __shared__ __align__(16) ChannelTable<kColumns> table;
   const Block<Data> block(p, dividers, lines, shared);
@@ -212,8 +210,7 @@ bool launch_integer_gemm_of_lines(const IntegerGemm& p, cudaStream_t stream) {
   const int64_t down =
       std::min(tiles.down, std::max<int64_t>(int64_t{multiprocessors()} * at_once / across, 1));
   const dim3 grid(static_cast<unsigned>(down), tiles.across);
-  launch_dependent(kernel, grid, kThreads, static_cast<size_t>(bytes), stream, p, Dividers(p),
-                   lines, tiles.rows);
+  kernel<<<grid, kThreads, static_cast<size_t>(bytes), stream>>>(p, Dividers(p), lines, tiles.rows);
   return true;
 }
 

@@ -5,7 +5,6 @@
 
 #include "cuda/asynchronous_copies.cuh"
 #include "cuda/capability.h"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/integer_gemm.cuh"
 #include "cuda/tma.h"
 #include "cuda/warpgroup_products.cuh"
@@ -292,7 +291,6 @@ __global__ void __launch_bounds__((1 + kGroupsOfWarps) * kWarpgroup, 1)
       p, dividers, tiles, descriptors,
       *reinterpret_cast<Shared<kRows, kColumns, kGroupsOfWarps, kStages>*>(shared));
   block.initialize_barriers();
-  wait_for_earlier_kernels();
   // The same in all lanes, as the compiler knows: wgmma must not stand where lanes may part.
   const int group = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (group == 0) {
@@ -376,8 +374,8 @@ void launch(const IntegerGemm& p, cudaStream_t stream) {
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const Tiles tiles(p, kRows, kColumns);
   const unsigned blocks = std::min(tiles.count(), static_cast<unsigned>(multiprocessors()));
-  launch_dependent(kernel, blocks, (1 + kGroupsOfWarps) * kWarpgroup, kBytes, stream, p,
-                   Dividers(p), tiles, make_descriptors(p, tiles, kRows, kColumns));
+  kernel<<<blocks, (1 + kGroupsOfWarps) * kWarpgroup, kBytes, stream>>>(
+      p, Dividers(p), tiles, make_descriptors(p, tiles, kRows, kColumns));
 }
 
 }  // namespace

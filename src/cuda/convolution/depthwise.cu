@@ -1,7 +1,6 @@
 #include <cstddef>
 
 #include "cuda/convolution/depthwise.h"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/divider.cuh"
 #include "cuda/elements.cuh"
 
@@ -118,7 +117,6 @@ __global__ void depthwise(DepthwiseParameters p, Elements elements, Dividers div
                           uint32_t count) {
   using T = typename Elements::Element;
   using Weight = typename Elements::Weight;
-  wait_for_earlier_kernels();
   uint32_t rest = blockIdx.x * kThreads + threadIdx.x;
   if (rest >= count) return;
   const int64_t channel = int64_t{dividers.packs.split(rest)} * kPack;
@@ -170,9 +168,9 @@ void launch(DepthwiseParameters p, Elements elements, cudaStream_t stream) {
   for (int64_t first = 0; first < p.images; first += at_once) {
     const int64_t some = at_once < p.images - first ? at_once : p.images - first;
     const int64_t count = some * threads;
-    launch_dependent(depthwise<Elements, kKernel, kStride, kAtOnce>,
-                     static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream,
-                     p, elements, dividers, static_cast<uint32_t>(count));
+    depthwise<Elements, kKernel, kStride, kAtOnce>
+        <<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+            p, elements, dividers, static_cast<uint32_t>(count));
     const int64_t read = some * p.in[0] * p.in[1] * p.channels;
     const int64_t written = some * p.out[0] * p.out[1] * p.channels;
     p.data = static_cast<const std::byte*>(p.data) + read * sizeof(typename Elements::Element);
