@@ -56,7 +56,8 @@ Parameters parameters_of(const Attention& op, std::span<const TensorSpec> inputs
           "query {}, key {} and value {} do not fit", q, k, v);
   const int64_t blocks = Shape{q[0], q[1], q[2]}.volume();
   if (blocks * v[3] == 0) return {};
-  require(blocks <= INT32_MAX && k[2] <= INT32_MAX - 64 && q[3] <= kMaxPlainAttention
+  constexpr int64_t kMaxRows = INT32_MAX - 256;  // with those of a tile
+  require(blocks <= INT32_MAX && q[2] <= kMaxRows && k[2] <= kMaxRows && q[3] <= kMaxPlainAttention
               && v[3] <= kMaxPlainAttention,
           "query {} and value {} are too large", q, v);
   Parameters p;
@@ -170,6 +171,9 @@ Offer offer_warpgroup_attention(const KernelRequest& request) {
   if (capability_major() != 9) return "compute capability 9.0 is needed";
   if (request.inputs[0].type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
   if (is_given(request.inputs, Attention::kLengths)) return "numbers of keys are not supported";
+  const auto& op = static_cast<const Attention&>(request.op);
+  if (is_given(request.inputs, Attention::kOffsets) && (op.causal || op.right_window >= 0))
+    return "offsets that bound the keys are not supported";
   return offer(request, true);
 }
 

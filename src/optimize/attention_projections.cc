@@ -55,7 +55,8 @@ std::optional<Product> product_of(Node& node) {
   if (!(floats != nullptr ? floats->epilogue : integers->epilogue).empty()) return std::nullopt;
   const Value* weights = node.inputs[1];
   const auto result = constant_shape(node.outputs[0]->dims);
-  if (!result || result->rank() < 2 || !weights->constant || weights->folded != nullptr)
+  if (!result || result->rank() < 2 || result->volume() == 0 || !weights->constant
+      || weights->folded != nullptr)
     return std::nullopt;
   const Shape& shape = weights->constant->shape();
   const bool transposed = floats != nullptr && floats->operation_b == MatrixOperation::kTRANSPOSE;

@@ -103,6 +103,20 @@ TEST(AttentionProjections, StayWhereOthersReadThem) {
               ElementsAre("MatrixMultiply", "MatrixMultiply", "Attention", "Activation"));
 }
 
+TEST(AttentionProjections, WithoutColumnsStay) {
+  AttentionModel m;
+  Value& x = m.input({1, 1, 2, kWidth});
+  const auto projected = [&](int64_t width) -> Value& {
+    auto op = std::make_unique<MatrixMultiply>();
+    return m.add(std::move(op), {&x, &m.weight({1, 1, kWidth, width})});
+  };
+  auto op = std::make_unique<Attention>();
+  Value &query = projected(8), &key = projected(8);
+  m.output(m.add(std::move(op), {&query, &key, &projected(0)}));
+  const auto patch = attention_projections(m.network, FusingTarget());
+  EXPECT_TRUE(patch.has_value());  // of queries and keys
+}
+
 TEST(AttentionProjections, OfOtherTensorsStay) {
   AttentionModel m;
   Value *tensors[3], *operands[3];

@@ -114,6 +114,13 @@ TEST(AttentionTest, LeavesScoresToTheReference) {
   EXPECT_EQ(test.offer("attention"), "the scores are wanted as well");
 }
 
+// More heads than persistent blocks take at a time.
+TEST(AttentionTest, ManyHeads) {
+  Attention op;
+  op.scale = 0.3f;
+  check_attention(op, operands({20, 12, 1, 70, 150, 64, 64}), DataType::kHALF);
+}
+
 // As a Quantize behind it has them, of the numbers that it gives.
 TEST(AttentionTest, GivesBytes) {
   const QuantizedBytes rules[] = {{true, 0.01f, 0, DataType::kINT8, {}},

@@ -23,6 +23,9 @@ void QuantizedBytes::check() const {
           "and above 0, found {} and {}",
           name_of(to), scale);
   bounds.check(to);
+  const IntegerRange range = integer_range(to);
+  require(range.lowest <= zero && zero <= range.highest, "a zero point of {} is none of {}", zero,
+          name_of(to));
 }
 
 void QuantizedBytes::quantize(const TensorView& from, const TensorView& result) const {
