@@ -36,6 +36,14 @@ class GrpcServerTest : public GrpcTest {
     return text.str();
   }
 
+  // Of a server with the certificate of "ours".
+  GrpcOptions tls_options() const {
+    GrpcOptions options = GrpcTest::options();
+    options.tls.certificate = path("ours_leaf.pem");
+    options.tls.key = path("ours_leaf.key");
+    return options;
+  }
+
   std::shared_ptr<grpc::ChannelCredentials> client_credentials(const std::string& authority,
                                                                const std::string& own = "") const {
     grpc::SslCredentialsOptions tls;
@@ -214,9 +222,7 @@ TEST_F(GrpcServerTest, ClientsCannotFillTheLog) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(infer(request_for("\xff", "FP32", {1, 4}, std::string(16, '\0'))).ok());
   make_certificates(folder_, "ours");
-  GrpcOptions options = GrpcTest::options();
-  options.tls.certificate = path("ours_leaf.pem");
-  options.tls.key = path("ours_leaf.key");
+  GrpcOptions options = tls_options();
   options.tls.authorities = path("ours.pem");
   start(options);
   stub_ = connect(client_credentials("ours"));
@@ -227,9 +233,7 @@ TEST_F(GrpcServerTest, ClientsCannotFillTheLog) {
 TEST_F(GrpcServerTest, SpeaksTls) {
   make_certificates(folder_, "ours");
   make_certificates(folder_, "others");
-  GrpcOptions options = GrpcTest::options();
-  options.tls.certificate = path("ours_leaf.pem");
-  options.tls.key = path("ours_leaf.key");
+  GrpcOptions options = tls_options();
   start(options);
   EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);  // without TLS
   stub_ = connect(client_credentials("others"));
@@ -241,9 +245,7 @@ TEST_F(GrpcServerTest, SpeaksTls) {
 TEST_F(GrpcServerTest, WantsCertificatesOfClients) {
   make_certificates(folder_, "ours");
   make_certificates(folder_, "others");
-  GrpcOptions options = GrpcTest::options();
-  options.tls.certificate = path("ours_leaf.pem");
-  options.tls.key = path("ours_leaf.key");
+  GrpcOptions options = tls_options();
   options.tls.authorities = path("ours.pem");
   start(options);
   stub_ = connect(client_credentials("ours"));

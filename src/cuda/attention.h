@@ -46,9 +46,9 @@ struct AttentionParameters {
 bool tensor_cores_attend(const AttentionParameters& parameters);
 void launch_tensor_core_attention(const AttentionParameters& parameters, cudaStream_t stream);
 
-/// The same by wgmma and TMA. False where tensor_cores_attend() is, on other architectures, where
-/// lengths or offsets bound the keys, and where TMA does not take the vectors: bytes of the result
-/// whose rows, heads or batches do not lie at multiples of 16.
+/// The same by wgmma and TMA, where neither lengths nor offsets bound the keys. False where
+/// tensor_cores_attend() is, on other architectures, and where TMA does not take the vectors: bytes
+/// of the result whose rows, heads or batches do not lie at multiples of 16.
 bool launch_warpgroup_attention(const AttentionParameters& parameters, cudaStream_t stream);
 
 /// Vectors of at most so many elements, of any floating-point type.

@@ -128,6 +128,7 @@ template <class T, int kWidth> __global__ void attend(AttentionParameters p) {
       }
     }
   }
+  const Quantized quantized(p.byte_rule);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const int row = block_row + warp * kRows + r;
@@ -135,7 +136,6 @@ template <class T, int kWidth> __global__ void attend(AttentionParameters p) {
     const float factor = !p.softmax ? 1.f : total[r] == 0 ? 0.f : 1 / total[r];
     T* to = result_of<T>(p, batch, head) + row * p.result.row_step;
     uint8_t* bytes = result_of<uint8_t>(p, batch, head) + row * p.result.row_step;
-    const Quantized quantized(p.byte_rule);
 #pragma unroll
     for (int w = 0; w < kWidth; ++w) {
       const int column = lane + 32 * w;

@@ -1,7 +1,6 @@
 // Attention of 16-bit vectors by wgmma and TMA. Blocks are persistent and their warpgroups
 // specialized: a thread of the first loads, the others each have 64 queries of an item.
 #include <algorithm>
-#include <optional>
 
 #include "cuda/asynchronous_copies.cuh"
 #include "cuda/attention_softmax.cuh"
@@ -269,11 +268,9 @@ template <class T> bool describe_result(const AttentionParameters& p, CUtensorMa
   return describe_vectors<T>(p, p.result, p.heads, p.queries, p.width, kOfWarp, description);
 }
 
-// Keys that some query may see, as far as that is known here. Values behind them may be anything,
-// and are not to be loaded, as a share of 0 does not make a number of NaN.
-std::optional<int64_t> visible_keys(const AttentionParameters& p) {
-  const bool is_bounded = p.causal || p.right_window >= 0;
-  if (p.lengths.data != nullptr || (is_bounded && p.offsets.data != nullptr)) return std::nullopt;
+// Keys that some query may see. Values behind them may be anything, and are not to be loaded, as a
+// share of 0 does not make a number of NaN.
+int64_t visible_keys(const AttentionParameters& p) {
   int64_t keys = p.keys;
   if (p.mask != nullptr) keys = std::min<int64_t>(keys, p.mask_keys);
   if (p.causal) keys = std::min<int64_t>(keys, p.queries);
@@ -283,12 +280,11 @@ std::optional<int64_t> visible_keys(const AttentionParameters& p) {
 
 template <class T, int kSize> bool launch(const AttentionParameters& p, cudaStream_t stream) {
   const int64_t key_heads = p.heads / p.shared;
-  const auto values = visible_keys(p);
-  if (!values) return false;
   TmaDescriptors descriptors;
   if (!describe_vectors<T>(p, p.query, p.heads, p.queries, p.size, kQueries, descriptors.query)
       || !describe_vectors<T>(p, p.key, key_heads, p.keys, p.size, kKeys, descriptors.key)
-      || !describe_vectors<T>(p, p.value, key_heads, *values, p.width, kKeys, descriptors.value)
+      || !describe_vectors<T>(p, p.value, key_heads, visible_keys(p), p.width, kKeys,
+                              descriptors.value)
       || !(p.gives_bytes ? describe_result<uint8_t>(p, descriptors.result)
                          : describe_result<T>(p, descriptors.result)))
     return false;

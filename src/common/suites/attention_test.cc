@@ -1,7 +1,5 @@
 #include "ops/attention.h"
 
-#include <cmath>
-
 #include "common/suites/float_types_testing.h"
 
 namespace tenon {
@@ -138,15 +136,7 @@ TEST(AttentionTest, GivesBytes) {
       LayerTest test(op, in_type(type, operands(s)));
       for_each_candidate(test, [&] {
         ASSERT_EQ(plain.offer(test.kernel().name), "");
-        const IntegerRange range = rule.bounds.of(rule.to);
-        std::vector<double> expected = plain.run().numbers();
-        for (double& x : expected)
-          x = std::clamp(
-              std::nearbyint(static_cast<float>(x) / rule.scale) + static_cast<float>(rule.zero),
-              static_cast<float>(range.lowest), static_cast<float>(range.highest));
-        const Tensor found = test.run();
-        EXPECT_EQ(found.type(), rule.to);
-        EXPECT_EQ(found.numbers(), expected);
+        expect_bytes_of(test.run(), plain.run(), rule);
       });
     }
 }

@@ -1,7 +1,11 @@
 // What tests of kernels for several floating-point types share.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "backend/testing.h"
+#include "ops/support/quantized_bytes.h"
 
 namespace tenon {
 
@@ -19,6 +23,19 @@ inline std::vector<TestInput> in_type(DataType type, std::vector<TestInput> inpu
     for (TestInput& in : inputs)
       if (in.tensor && in.tensor->type() == DataType::kFLOAT) in = as_type(type, in);
   return inputs;
+}
+
+/// Bytes of a result, as a Quantize behind it has them of its numbers.
+inline void expect_bytes_of(const Tensor& bytes, const Tensor& numbers,
+                            const QuantizedBytes& rule) {
+  const IntegerRange range = rule.bounds.of(rule.to);
+  std::vector<double> expected = numbers.numbers();
+  for (double& x : expected)
+    x = std::clamp(
+        std::nearbyint(static_cast<float>(x) / rule.scale) + static_cast<float>(rule.zero),
+        static_cast<float>(range.lowest), static_cast<float>(range.highest));
+  EXPECT_EQ(bytes.type(), rule.to);
+  EXPECT_EQ(bytes.numbers(), expected);
 }
 
 }  // namespace tenon

@@ -1,8 +1,5 @@
 #include "ops/normalization.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "backend/testing.h"
 #include "common/suites/float_types_testing.h"
 
@@ -119,13 +116,7 @@ TEST(NormalizationTest, GivesItsResultAsBytesToo) {
         for_each_candidate(test, [&] {
           const std::vector<Tensor> found = test.run_all();
           ASSERT_EQ(found.size(), 2u);
-          const IntegerRange range = copy.bounds.of(copy.to);
-          std::vector<double> expected = found[0].numbers();
-          for (double& x : expected)
-            x = std::clamp(std::nearbyint(static_cast<float>(x) / copy.scale) + copy.zero,
-                           static_cast<float>(range.lowest), static_cast<float>(range.highest));
-          EXPECT_EQ(found[1].type(), copy.to);
-          EXPECT_EQ(found[1].numbers(), expected);
+          expect_bytes_of(found[1], found[0], copy);
         });
       }
 }
