@@ -61,15 +61,20 @@ class Server:
         return self.process.poll() is None
 
     def end(self):
-        """SIGTERM; the exit status."""
+        """SIGTERM; the exit status, and the last of what it logged."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=60)
+            return self.process.wait(timeout=60), self.logged()
         finally:
             self.process.kill()
-            self.reader.wait()
             self.process.stderr.close()
             self.log.close()
+
+    def logged(self, characters=20000):
+        """The last of what the server logged, which has ended."""
+        self.reader.wait()
+        self.log.seek(0)
+        return self.log.read()[-characters:]
 
 
 def write_products(path, size, layers, end, seed=5):
