@@ -8,7 +8,7 @@ namespace {
 void handle_events(grpc::ServerCompletionQueue& queue) {
   void* event = nullptr;
   bool ok = false;
-  while (queue.Next(&event, &ok)) static_cast<Event*>(event)->done(ok);
+  while (queue.Next(&event, &ok)) Event::of(event).done(ok);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-"""Compares inference.proto with the messages of tritonclient, field by field.
+"""Compares inference.proto and model_config.proto with the messages of tritonclient, field by field.
 
-    check_protocol.py            names, numbers and types of all that inference.proto has
+    check_protocol.py            names, numbers and types of all that they have
     check_protocol.py --self-test   each of some changes of it is noticed
 
 Exits with 77 where tritonclient is not installed (pip install tritonclient[grpc]).
@@ -12,16 +12,17 @@ import sys
 import tempfile
 
 PROTO = pathlib.Path(__file__).with_name("inference.proto")
+CONFIG = PROTO.parents[1] / "model/model_config.proto"
 SKIPPED = 77
 
 def parse(text):
-    """The descriptor of a proto file's text."""
+    """The descriptor of a proto file's text, which may import the other one."""
     from google.protobuf import descriptor_pb2
     with tempfile.TemporaryDirectory() as folder:
-        proto = pathlib.Path(folder, "inference.proto")
+        proto = pathlib.Path(folder, "parsed.proto")
         proto.write_text(text)
         output = pathlib.Path(folder, "set")
-        subprocess.run(["protoc", f"-I{folder}", f"--descriptor_set_out={output}", str(proto)],
+        subprocess.run(["protoc", f"-I{folder}", f"-I{CONFIG.parent}", f"--descriptor_set_out={output}", str(proto)],
                        check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString(output.read_bytes())
     return files.file[0]
@@ -29,7 +30,8 @@ def parse(text):
 
 def field_text(field, oneofs):
     """All that matters on the wire and in generated code: "4 repeated .inference.X name in choice"."""
-    group = f" in {oneofs[field.oneof_index].name}" if field.HasField("oneof_index") else ""
+    in_group = field.HasField("oneof_index") and not field.proto3_optional  # which makes one of its own
+    group = f" in {oneofs[field.oneof_index].name}" if in_group else ""
     kind = field.type_name or field.type
     return f"{field.number} label {field.label} {kind} {field.name}{group}"
 
@@ -57,13 +59,13 @@ def facts(file):
 
 
 def differences(text, service, config):
-    """What is not as the facts of tritonclient's service and of its models' configuration say.
+    """What is not as the facts of tritonclient's service, or else of its models' configuration, say.
 
     Of the configuration there may be less.
     """
     ours = facts(parse(text))
+    expected = service or config
     problems = [f"{name} is missing" for name in service if name not in ours]
-    expected = config | service
     for name, found in ours.items():
         if name not in expected:
             problems.append(f"{name}: tritonclient does not have it")
@@ -78,10 +80,12 @@ def differences(text, service, config):
 MISTAKES = [("string model_version = 2;", "string model_version = 8;"),
             ("repeated float fp32_contents", "repeated double fp32_contents"),
             ("repeated bytes raw_output_contents", "bytes raw_output_contents"),
-            ("TYPE_BF16 = 14", "TYPE_BF16 = 15"),
             ("(stream ModelInferRequest)", "(ModelInferRequest)"),
             ("    double double_param = 4;\n", ""),
             ("message ServerLiveRequest {}", "message ServerLiveRequest { bool now = 1; }")]
+CONFIG_MISTAKES = [("TYPE_BF16 = 14", "TYPE_BF16 = 15"),
+                   ("repeated int64 dims = 4;\n}", "repeated int64 dims = 3;\n}"),
+                   ("bool preserve_ordering", "int32 preserve_ordering")]
 
 
 def main():
@@ -98,15 +102,16 @@ def main():
     def facts_of(module):
         return facts(descriptor_pb2.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb))
 
-    expected = facts_of(service_pb2), facts_of(model_config_pb2)
-    text = PROTO.read_text()
-    if arguments.self_test:
-        problems = [f"not noticed: {old} became {new}" for old, new in MISTAKES
-                    if old not in text or not differences(text.replace(old, new), *expected)]
-        count = len(MISTAKES)
-    else:
-        problems = differences(text, *expected)
-        count = sum(map(len, facts(parse(text)).values()))
+    files = [(PROTO.read_text(), (facts_of(service_pb2), {}), MISTAKES), (CONFIG.read_text(), ({}, facts_of(model_config_pb2)), CONFIG_MISTAKES)]
+    problems, count = [], 0
+    for text, expected, mistakes in files:
+        if arguments.self_test:
+            problems += [f"not noticed: {old} became {new}" for old, new in mistakes
+                         if old not in text or not differences(text.replace(old, new), *expected)]
+            count += len(mistakes)
+        else:
+            problems += differences(text, *expected)
+            count += sum(map(len, facts(parse(text)).values()))
     print("\n".join(problems + [f"{count} facts, {len(problems)} differences"]))
     return 1 if problems or count == 0 else 0
 

@@ -26,7 +26,7 @@ class Watch {
  private:
   Watch(HealthService& service, CallQueues& queues, CallQueues::Queue& queue)
       : service_(service), queues_(queues), queue_(queue) {
-    context_.AsyncNotifyWhenDone(&over_);
+    context_.AsyncNotifyWhenDone(over_.tag());
   }
   ~Watch() = default;
   friend std::default_delete<Watch>;
@@ -34,7 +34,7 @@ class Watch {
   void come(bool ok);
   void look(bool);
   void look_later(bool) {
-    alarm_.Set(&queue_, std::chrono::system_clock::now() + kPeriod, &looked_);
+    alarm_.Set(&queue_, std::chrono::system_clock::now() + kPeriod, looked_.tag());
   }
   void be_over(bool) {
     is_over_ = true;
@@ -103,7 +103,7 @@ void Watch::wait(HealthService& service, CallQueues& queues, CallQueues::Queue& 
   std::unique_ptr<Watch> call(new Watch(service, queues, queue));
   const bool is_asked = queues.ask([&] {
     service.RequestWatch(&call->context_, &call->request_, &call->writer_, &queue, &queue,
-                         &call->came_);
+                         call->came_.tag());
   });
   if (is_asked) (void)call.release();
 }
@@ -119,11 +119,11 @@ void Watch::come(bool ok) {
 
 void Watch::look(bool) {
   if (is_over_ || service_.is_stopping())
-    return writer_.Finish(grpc::Status::CANCELLED, &finished_);
+    return writer_.Finish(grpc::Status::CANCELLED, finished_.tag());
   const Response health = service_.health_of(request_);
   if (health.status() == told_.status()) return look_later(true);
   told_ = health;
-  writer_.Write(told_, &wrote_);
+  writer_.Write(told_, wrote_.tag());
 }
 
 }  // namespace

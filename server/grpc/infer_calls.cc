@@ -175,14 +175,14 @@ class InferStream {
   static void wait(const std::shared_ptr<const InferStreams>& streams, CallQueues::Queue& queue) {
     std::unique_ptr<InferStream> call(new InferStream(streams, queue));
     const bool is_asked = streams->queues.ask(
-        [&] { streams->ask(&call->context_, &call->stream_, &queue, &call->came_); });
+        [&] { streams->ask(&call->context_, &call->stream_, &queue, call->came_.tag()); });
     if (is_asked) (void)call.release();
   }
 
  private:
   InferStream(std::shared_ptr<const InferStreams> streams, CallQueues::Queue& queue)
       : streams_(std::move(streams)), queue_(queue) {
-    context_.AsyncNotifyWhenDone(&over_);
+    context_.AsyncNotifyWhenDone(over_.tag());
   }
   ~InferStream() = default;
   friend std::default_delete<InferStream>;
@@ -194,10 +194,10 @@ class InferStream {
     }
     calls_.emplace(streams_->models, streams_->limits, context_, "ModelStreamInfer");
     if (const auto status = streams_->authorize(context_); status.ok()) {
-      stream_.Read(&message_, &read_);
+      stream_.Read(&message_, read_.tag());
     } else {
       calls_->refuse(status, 0);
-      stream_.Finish(status, &finished_);
+      stream_.Finish(status, finished_.tag());
     }
     wait(streams_, queue_);
   }
@@ -257,9 +257,9 @@ class InferStream {
       }
       ends = has_ended_ && requests_ == 0;
     }
-    if (ends) return stream_.Finish(grpc::Status::OK, &finished_);
-    if (reads) stream_.Read(&message_, &read_);
-    if (write != nullptr) stream_.Write(*write, &wrote_);
+    if (ends) return stream_.Finish(grpc::Status::OK, finished_.tag());
+    if (reads) stream_.Read(&message_, read_.tag());
+    if (write != nullptr) stream_.Write(*write, wrote_.tag());
   }
 
   const std::shared_ptr<const InferStreams> streams_;

@@ -90,7 +90,12 @@ class InferenceService final : public CallService, public ServiceBase {
     answer(queues, &Self::RequestCudaSharedMemoryRegister, &Self::refuse_cuda_memory);
     answer(queues, &Self::RequestCudaSharedMemoryUnregister, &Self::refuse_cuda_memory);
     control(queues, &Self::RequestRepositoryModelLoad, [this](const auto& request) {
-      return [this, name = request.model_name()] { return models_.load(name); };
+      std::optional<std::string> config;
+      if (const auto found = request.parameters().find("config");
+          found != request.parameters().end()) {
+        config = found->second.string_param();
+      }
+      return [this, name = request.model_name(), config] { return models_.load(name, config); };
     });
     control(queues, &Self::RequestRepositoryModelUnload, [this](const auto& request) {
       const auto found = request.parameters().find("unload_dependents");
@@ -282,9 +287,10 @@ class InferenceService final : public CallService, public ServiceBase {
       return status;
     }
     for (const auto& [name, value] : request.parameters()) {
-      if (name == "unload_dependents") continue;
-      return {StatusCode::INVALID_ARGUMENT,
-              fmt::format("parameter '{}' is not supported yet", printable(name))};
+      if (name == "unload_dependents" || (name == "config" && value.has_string_param())) continue;
+      return {StatusCode::INVALID_ARGUMENT, name == "config"
+                                                ? "parameter 'config': expected a string of JSON"
+                                                : unknown_load_parameter(name)};
     }
     return Status::OK;
   }

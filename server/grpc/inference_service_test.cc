@@ -115,13 +115,15 @@ TEST_F(InferenceServiceTest, SaysTheConfigurationWithoutTheBatch) {
   const auto batched = config_of("double");
   EXPECT_TRUE(MessageDifferencer::Equals(batched, parsed<inference::ModelConfig>(R"(
       name: "double" platform: "tenon_plan" backend: "tenon" max_batch_size: 8
+      version_policy { latest { num_versions: 1 } } instance_group { name: "double" count: 1 }
       dynamic_batching {} input { name: "x" data_type: TYPE_FP32 dims: 4 }
       output { name: "y" data_type: TYPE_FP32 dims: 4 }
       output { name: "sum" data_type: TYPE_FP32 })")))
       << batched.DebugString();
   const auto single = config_of("echo_BF16");
   EXPECT_TRUE(MessageDifferencer::Equals(single, parsed<inference::ModelConfig>(R"(
-      name: "echo_BF16" platform: "tenon_plan" backend: "tenon"
+      name: "echo_BF16" platform: "tenon_plan" backend: "tenon" max_batch_size: 0
+      version_policy { latest { num_versions: 1 } } instance_group { name: "echo_BF16" count: 1 }
       input { name: "x" data_type: TYPE_BF16 dims: -1 }
       output { name: "y" data_type: TYPE_BF16 dims: -1 })")))
       << single.DebugString();
@@ -216,7 +218,16 @@ TEST_F(InferenceServiceTest, LoadingThatFailsSaysWhy) {
   expect(unload("triple"), StatusCode::NOT_FOUND, "the repository has no model 'triple'");
   auto request = load_of("double");
   (*request.mutable_parameters())["config"].set_string_param("{}");
-  expect(load(request), StatusCode::INVALID_ARGUMENT, "parameter 'config' is not supported yet");
+  EXPECT_TRUE(load(request).ok());
+  EXPECT_EQ(models_.last_config(), "{}");
+  (*request.mutable_parameters())["config"].set_bool_param(true);
+  expect(load(request), StatusCode::INVALID_ARGUMENT,
+         "parameter 'config': expected a string of JSON");
+  request = load_of("double");
+  (*request.mutable_parameters())["file:1/model.onnx"].set_bytes_param("x");
+  expect(load(request), StatusCode::INVALID_ARGUMENT,
+         "parameter 'file:1/model.onnx': a model's files are those of its folder; others are not "
+         "supported yet");
 }
 
 TEST_F(InferenceServiceTest, SettingsAreAnsweredAndStayAsTheyAre) {

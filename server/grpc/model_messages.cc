@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "model/config_answer.h"
 #include "model/datatype.h"
 #include "model/inference_statistics.h"
 
@@ -11,29 +12,10 @@ namespace {
 using inference::ModelStatistics;
 using inference::StatisticDuration;
 
-inference::DataType config_type(DataType type) {
-  inference::DataType found = inference::TYPE_INVALID;
-  inference::DataType_Parse("TYPE_" + std::string(datatype_name(type)), &found);
-  return found;
-}
-
 template <class To> void describe_tensor(const TensorMetadata& tensor, To& to) {
   to.set_name(tensor.name);
   to.set_datatype(std::string(datatype_name(tensor.type)));
   to.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
-}
-
-template <class To> void describe_config(const TensorMetadata& tensor, bool has_batch, To& to) {
-  to.set_name(tensor.name);
-  to.set_data_type(config_type(tensor.type));
-  to.mutable_dims()->Add(tensor.shape.begin() + (has_batch ? 1 : 0), tensor.shape.end());
-}
-
-void describe_step(const EnsembleStep& step, inference::ModelEnsembling::Step& to) {
-  to.set_model_name(step.model);
-  to.set_model_version(step.version);
-  to.mutable_input_map()->insert(step.inputs.begin(), step.inputs.end());
-  to.mutable_output_map()->insert(step.outputs.begin(), step.outputs.end());
 }
 
 void set(const InferenceStatistics::Duration& from, StatisticDuration* to) {
@@ -53,24 +35,7 @@ void describe(const ModelMetadata& metadata, const std::vector<std::string>& ver
 }
 
 void describe(const ModelMetadata& metadata, inference::ModelConfig& to) {
-  const bool has_batch = metadata.max_batch > 1;
-  to.set_name(metadata.name);
-  to.set_platform(metadata.platform);
-  to.set_max_batch_size(has_batch ? static_cast<int32_t>(metadata.max_batch) : 0);
-  if (!metadata.steps.empty()) {
-    for (const EnsembleStep& step : metadata.steps) {
-      describe_step(step, *to.mutable_ensemble_scheduling()->add_step());
-    }
-  } else {
-    to.set_backend("tenon");
-    if (has_batch) to.mutable_dynamic_batching();
-  }
-  for (const TensorMetadata& tensor : metadata.inputs) {
-    describe_config(tensor, has_batch, *to.add_input());
-  }
-  for (const TensorMetadata& tensor : metadata.outputs) {
-    describe_config(tensor, has_batch, *to.add_output());
-  }
+  to.ParseFromString(config_message(metadata));
 }
 
 void describe(const Model& model, ModelStatistics& to) {

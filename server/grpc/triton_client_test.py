@@ -69,8 +69,9 @@ class TritonClientTest(unittest.TestCase):
         self.assertFalse(self.client.is_model_ready("echo_INT8"))
         self.client.load_model("echo_INT8")
         self.assertTrue(self.client.is_model_ready("echo_INT8"))
-        self.expect_error("INVALID_ARGUMENT", "parameter 'config' is not supported yet",
-                          self.client.load_model, "double", config="{}")
+        self.client.load_model("double", config='{"max_batch_size": 8}')
+        with self.assertRaisesRegex(InferenceServerException, "a model's files are those of its folder"):
+            self.client.load_model("double", config="{}", files={"file:1/model.onnx": b"x"})
 
     def test_infer(self):
         x = np.arange(8, dtype=np.float32).reshape(2, 4)

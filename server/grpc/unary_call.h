@@ -24,7 +24,7 @@ template <class Request, class Response> class UnaryCall {
   static void wait(const std::shared_ptr<const Method>& method, CallQueues::Queue& queue) {
     std::unique_ptr<UnaryCall> call(new UnaryCall(method, queue));
     const bool is_asked = method->queues.ask([&] {
-      method->ask(&call->context_, &call->request_, &call->writer_, &queue, &call->came_);
+      method->ask(&call->context_, &call->request_, &call->writer_, &queue, call->came_.tag());
     });
     if (is_asked) (void)call.release();
   }
@@ -37,15 +37,15 @@ template <class Request, class Response> class UnaryCall {
   /// Once. It may be gone when this returns, but for its handler.
   void finish(const grpc::Status& status) {
     if (status.ok())
-      writer_.Finish(response_, status, &finished_);
+      writer_.Finish(response_, status, finished_.tag());
     else
-      writer_.FinishWithError(status, &finished_);
+      writer_.FinishWithError(status, finished_.tag());
   }
 
  private:
   UnaryCall(std::shared_ptr<const Method> method, CallQueues::Queue& queue)
       : method_(std::move(method)), queue_(queue) {
-    context_.AsyncNotifyWhenDone(&over_);
+    context_.AsyncNotifyWhenDone(over_.tag());
   }
   ~UnaryCall() = default;
   friend std::default_delete<UnaryCall>;

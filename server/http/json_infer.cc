@@ -10,6 +10,7 @@
 
 #include "guard.h"
 #include "model/datatype.h"
+#include "model/models.h"
 #include "model/request_limits.h"
 #include "model/tensor_memory.h"
 
@@ -358,12 +359,25 @@ class Parser {
 
 }  // namespace
 
-bool has_load_parameters(const Body& body) noexcept {
-  simdjson::dom::parser parser;
-  object fields, parameters;
-  return !body.empty()
-         && parser.parse(body.data(), body.size(), true).get(fields) == simdjson::SUCCESS
-         && fields["parameters"].get(parameters) == simdjson::SUCCESS && parameters.size() > 0;
+Result<std::optional<std::string>> parse_load_config(const Body& body) noexcept {
+  return session::guard([&] {
+    std::optional<std::string> config;
+    if (body.empty()) return config;
+    simdjson::dom::parser parser;
+    object fields, parameters;
+    if (parser.parse(body.data(), body.size(), true).get(fields) != simdjson::SUCCESS)
+      throw Error{"expected an object with parameters"};
+    if (fields["parameters"].get(parameters) != simdjson::SUCCESS) return config;
+    for (const auto& [key, value] : parameters) {
+      const std::string name(key);
+      std::string_view text;
+      if (name != "config") throw Error{unknown_load_parameter(name)};
+      if (value.get(text) != simdjson::SUCCESS)
+        throw Error{"parameter 'config': expected a string of JSON"};
+      config = text;
+    }
+    return config;
+  });
 }
 
 bool unloads_members(const Body& body) noexcept {

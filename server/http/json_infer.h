@@ -32,8 +32,8 @@ Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
                                              const std::string& json_length,
                                              const JsonLimits& limits = {}) noexcept;
 
-/// Whether the body of a request to load a model has "parameters", such as another configuration.
-bool has_load_parameters(const Body& body) noexcept;
+/// Of the body of a request to load a model: {"parameters": {"config": TEXT}}, if it has it.
+Result<std::optional<std::string>> parse_load_config(const Body& body) noexcept;
 /// Whether the body of a request for unloading has {"parameters": {"unload_dependents": true}}.
 bool unloads_members(const Body& body) noexcept;
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "extensions.h"
+#include "guard.h"
+#include "model/config_answer.h"
 #include "model/datatype.h"
 #include "settings_routes.h"
 #include "shared_memory_routes.h"
@@ -14,6 +16,9 @@
 #include "status_page.h"
 
 namespace tenon::server {
+
+using session::value_of;
+
 namespace {
 
 using ModelOrError = std::variant<std::shared_ptr<Model>, RequestError>;
@@ -83,42 +88,6 @@ Json metadata_json(const Model& model, const std::vector<std::string>& versions)
           {"outputs", tensors_json(metadata.outputs)}};
 }
 
-Json steps_json(const std::vector<EnsembleStep>& steps) {
-  Json items = Json::array();
-  for (const EnsembleStep& step : steps)
-    items.push_back({{"model_name", step.model},
-                     {"model_version", step.version},
-                     {"input_map", step.inputs},
-                     {"output_map", step.outputs}});
-  return items;
-}
-
-// Dims of a model whose requests are put together are without the batch.
-Json config_json(const ModelMetadata& metadata) {
-  const bool has_batch = metadata.max_batch > 1;
-  const auto tensors = [&](const std::vector<TensorMetadata>& of) {
-    Json items = Json::array();
-    for (const TensorMetadata& tensor : of)
-      items.push_back(
-          {{"name", tensor.name},
-           {"data_type", "TYPE_" + std::string(datatype_name(tensor.type))},
-           {"dims", Shape(tensor.shape.begin() + (has_batch ? 1 : 0), tensor.shape.end())}});
-    return items;
-  };
-  const bool is_ensemble = !metadata.steps.empty();
-  Json config = {{"name", metadata.name},
-                 {"platform", metadata.platform},
-                 {"backend", is_ensemble ? "" : "tenon"},
-                 {"max_batch_size", has_batch ? metadata.max_batch : 0},
-                 {"input", tensors(metadata.inputs)},
-                 {"output", tensors(metadata.outputs)}};
-  if (is_ensemble)
-    config["ensemble_scheduling"] = {{"step", steps_json(metadata.steps)}};
-  else if (has_batch)
-    config["dynamic_batching"] = Json::object();
-  return config;
-}
-
 Json server_json(bool has_shared_memory) {
   return {
       {"name", "tenon"}, {"version", TENON_VERSION}, {"extensions", extensions(has_shared_memory)}};
@@ -172,11 +141,10 @@ RestResponse RestRoutes::repository_response(const RestRequest& request,
   if (!options_.allows_model_control)
     return error_response(
         403, "loading and unloading is off: start the server with --model-control-mode=explicit");
-  if (is_load && has_load_parameters(*request.body))
-    return error_response(
-        400, "parameters of load: a model is what its folder says; others are not supported yet");
-  const Result<void> done =
-      is_load ? models_.load(path[3]) : models_.unload(path[3], unloads_members(*request.body));
+  const Result<void> done = session::guard([&] {
+    value_of(is_load ? models_.load(path[3], value_of(parse_load_config(*request.body)))
+                     : models_.unload(path[3], unloads_members(*request.body)));
+  });
   return done ? json_response(Json::object()) : error_response(400, done.error());
 }
 

@@ -96,18 +96,26 @@ TEST_F(Rest, ModelsAreOnlyControlledWhereThatIsAllowed) {
   EXPECT_EQ(ask("POST", "/v2/repository/models/double/load", "", allowed).status, 200);
   EXPECT_EQ(status("POST", "/v2/models/double/infer", request_), 200);
   EXPECT_EQ(ask("POST", "/v2/repository/models/broken/load", "", allowed).status, 400);
-  EXPECT_THAT(
-      ask("POST", "/v2/repository/models/double/load", R"({"parameters":{"config":"{}"}})", allowed)
-          .text,
-      HasSubstr("not supported yet"));
+  const auto load = [&](const std::string& body) {
+    return ask("POST", "/v2/repository/models/double/load", body, allowed);
+  };
+  EXPECT_EQ(load(R"({"parameters":{"config":"{\"max_batch_size\": 4}"}})").status, 200);
+  EXPECT_EQ(models_.last_config(), R"({"max_batch_size": 4})");
+  EXPECT_THAT(load(R"({"parameters":{"config":{}}})").text, HasSubstr("expected a string"));
+  EXPECT_THAT(load(R"({"parameters":{"file:1/model.onnx":"AA=="}})").text,
+              HasSubstr("not supported yet"));
+  EXPECT_EQ(load("[").status, 400);
 }
 
 TEST_F(Rest, TheConfigurationIsWithoutTheBatch) {
   EXPECT_EQ(ask("GET", "/v2/models/double/config").text,
-            R"({"name":"double","platform":"tenon_plan","backend":"tenon","max_batch_size":8,)"
+            R"({"name":"double","platform":"tenon_plan","version_policy":{"latest":)"
+            R"({"num_versions":1}},"max_batch_size":8,)"
             R"("input":[{"name":"x","data_type":"TYPE_FP32","dims":[4]}],)"
             R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[4]},)"
-            R"({"name":"sum","data_type":"TYPE_FP32","dims":[]}],"dynamic_batching":{}})");
+            R"({"name":"sum","data_type":"TYPE_FP32"}],)"
+            R"("instance_group":[{"name":"double","count":1}],"dynamic_batching":{},)"
+            R"("backend":"tenon"})");
 }
 
 TEST_F(Rest, ClassesAreAnsweredWhereAsked) {

@@ -142,9 +142,7 @@ EngineDescription describe_engine(const nvinfer1::ICudaEngine& engine, const std
                                   const ModelConfig& config) {
   EngineDescription description;
   ModelMetadata& metadata = description.metadata;
-  metadata.name = config.name;
-  metadata.version = version;
-  metadata.platform = "tensorrt_plan";
+  config.identify(metadata, version, "tensorrt_plan");
   const std::vector<session::Tensor> tensors = session::tensors_of(engine, 0);
   for (const session::Tensor& tensor : tensors) {
     if (datatype_name(tensor.type).empty())

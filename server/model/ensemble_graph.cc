@@ -22,10 +22,7 @@ class GraphMaker {
  public:
   GraphMaker(const Models& models, const std::string& version, const ModelConfig& config)
       : models_(models), config_(config) {
-    graph_.metadata.name = config.name;
-    graph_.metadata.version = version;
-    graph_.metadata.platform = "ensemble";
-    graph_.metadata.steps = config.steps;
+    config.identify(graph_.metadata, version, "ensemble");
   }
 
   EnsembleGraph make() {

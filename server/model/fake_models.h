@@ -252,10 +252,17 @@ class FakeModels final : public Models {
   }
 
   bool is_ready() const override { return is_ready_; }
+  /// Of the last load(); empty without one.
+  std::string last_config() const {
+    const std::scoped_lock lock(mutex_);
+    return last_config_;
+  }
 
-  Result<void> load(const std::string& name) override {
+  Result<void> load(const std::string& name,
+                    const std::optional<std::string>& config = {}) override {
     if (name == "broken") return Error{"model 'broken': its plan is damaged"};
     const std::scoped_lock lock(mutex_);
+    last_config_ = config.value_or("");
     if (!is_known(name)) return Error{fmt::format("the repository has no model '{}'", name)};
     unloaded_.erase(name);
     return {};
@@ -281,6 +288,7 @@ class FakeModels final : public Models {
   std::vector<std::shared_ptr<Model>> models_;
   mutable std::mutex mutex_;
   std::set<std::string> unloaded_;
+  std::string last_config_;
   std::atomic<bool> is_ready_ = true;
 };
 

@@ -86,18 +86,11 @@ struct TensorMetadata {
   std::vector<std::string> labels = {};  ///< of an output's classes, by their index; may be fewer
 };
 
-/// A model of an ensemble, and how its tensors are called there.
-struct EnsembleStep {
-  std::string model;
-  int64_t version = -1;                                ///< the newest
-  std::map<std::string, std::string> inputs, outputs;  ///< the ensemble's name by the model's
-};
-
 struct ModelMetadata {
   std::string name, version, platform;
   std::vector<TensorMetadata> inputs, outputs;
-  size_t max_batch = 1;                  ///< 1 where requests are not put together
-  std::vector<EnsembleStep> steps = {};  ///< of an ensemble; others have none
+  size_t max_batch = 1;     ///< 1 where requests are not put together
+  std::string config = {};  ///< as ModelConfig::message
 };
 
 /// What a model's requests found in the response cache.

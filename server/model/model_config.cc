@@ -29,8 +29,8 @@ class Errors final : public pb::io::ErrorCollector {
   std::vector<std::string> unused;
 };
 
-ModelConfigMessage parse(const std::string& text, bool is_json, std::vector<std::string>& unused) {
-  ModelConfigMessage message;
+inference::ModelConfig parse(const std::string& text, bool is_json, std::vector<std::string>& unused) {
+  inference::ModelConfig message;
   if (is_json) {
     pb::util::JsonParseOptions options;
     options.ignore_unknown_fields = true;
@@ -69,7 +69,7 @@ void check_enumerators(const pb::Message& message) {
   }
 }
 
-void take_versions(const VersionPolicyMessage& from, ModelConfig& to) {
+void take_versions(const inference::ModelVersionPolicy& from, ModelConfig& to) {
   if (from.has_all()) {
     to.version_policy = VersionPolicy::kAll;
   } else if (from.has_specific()) {
@@ -80,8 +80,8 @@ void take_versions(const VersionPolicyMessage& from, ModelConfig& to) {
   }
 }
 
-void take_instances(const ModelConfigMessage& from, ModelConfig& to) {
-  for (const InstanceGroupMessage& group : from.instance_group()) {
+void take_instances(const inference::ModelConfig& from, ModelConfig& to) {
+  for (const inference::ModelInstanceGroup& group : from.instance_group()) {
     if (group.count() < 0 || group.count() > 1024)
       throw Error{"instance_group.count: expected 1 to 1024, found "
                   + std::to_string(group.count())};
@@ -100,7 +100,7 @@ std::chrono::microseconds microseconds(uint64_t count, const char* field) {
   return std::chrono::microseconds(count);
 }
 
-void take_batching(const DynamicBatchingMessage& from, ModelConfig& to) {
+void take_batching(const inference::ModelDynamicBatching& from, ModelConfig& to) {
   for (const int32_t size : from.preferred_batch_size()) {
     if (size < 1 || size > to.max_batch_size.value_or(size))
       throw Error{"preferred_batch_size: expected 1 to max_batch_size, found "
@@ -117,45 +117,55 @@ void take_batching(const DynamicBatchingMessage& from, ModelConfig& to) {
     throw Error{"default_priority_level: expected at most priority_levels, "
                 + std::to_string(from.priority_levels()) + ", found "
                 + std::to_string(from.default_priority_level())};
-  const QueuePolicyMessage& queue = from.default_queue_policy();
+  const inference::ModelQueuePolicy& queue = from.default_queue_policy();
   if (queue.default_timeout_microseconds() > 0)
     to.default_timeout =
         microseconds(queue.default_timeout_microseconds(), "default_timeout_microseconds");
-  if (queue.timeout_action() == QueuePolicyMessage::DELAY)
+  if (queue.timeout_action() == inference::ModelQueuePolicy::DELAY)
     to.unused.emplace_back("timeout_action: DELAY");
   if (from.preserve_ordering()) to.unused.emplace_back("preserve_ordering");
   to.max_queue_size = queue.max_queue_size();
 }
 
 // "FP32"; empty for TYPE_INVALID.
-std::string datatype_text(DataTypeMessage type) {
+std::string datatype_text(inference::DataType type) {
   constexpr std::string_view kPrefix = "TYPE_";
-  return type == TYPE_INVALID ? "" : DataTypeMessage_Name(type).substr(kPrefix.size());
+  return type == inference::TYPE_INVALID ? "" : inference::DataType_Name(type).substr(kPrefix.size());
 }
 
-DataType tensor_type(DataTypeMessage type, const std::string& where) {
+DataType tensor_type(inference::DataType type, const std::string& where) {
   const auto found = datatype_of(datatype_text(type));
-  if (!found) throw Error{where + ": data_type: models take no " + DataTypeMessage_Name(type)};
+  if (!found) throw Error{where + ": data_type: models take no " + inference::DataType_Name(type)};
   return *found;
 }
 
-void take_tensors(const pb::RepeatedPtrField<TensorMessage>& from, bool is_input, ModelConfig& to) {
-  for (const TensorMessage& tensor : from) {
-    if (tensor.label_filename().find('/') != std::string::npos)
-      throw Error{"label_filename: expected a name without '/', found '"
-                  + printable(tensor.label_filename()) + "'"};
-    to.tensors.push_back({is_input, tensor.name(), datatype_text(tensor.data_type()),
-                          Shape(tensor.dims().begin(), tensor.dims().end()),
-                          tensor.label_filename()});
+template <class Declared>
+ModelConfig::DeclaredTensor declared_of(const Declared& tensor, bool is_input) {
+  return {is_input,
+          tensor.name(),
+          datatype_text(tensor.data_type()),
+          Shape(tensor.dims().begin(), tensor.dims().end()),
+          {}};
+}
+
+void take_tensors(const inference::ModelConfig& from, ModelConfig& to) {
+  for (const inference::ModelInput& input : from.input())
+    to.tensors.push_back(declared_of(input, true));
+  for (const inference::ModelOutput& output : from.output()) {
+    const std::string& labels = output.label_filename();
+    if (labels.find('/') != std::string::npos)
+      throw Error{"label_filename: expected a name without '/', found '" + printable(labels) + "'"};
+    to.tensors.push_back(declared_of(output, false));
+    to.tensors.back().label_file = labels;
   }
 }
 
-void take_steps(const EnsembleMessage& from, ModelConfig& to) {
+void take_steps(const inference::ModelEnsembling& from, ModelConfig& to) {
   constexpr int kMaxSteps = 256;
   if (from.step_size() < 1 || from.step_size() > kMaxSteps)
     throw Error{"ensemble_scheduling.step: expected 1 to " + std::to_string(kMaxSteps) + ", found "
                 + std::to_string(from.step_size())};
-  for (const EnsembleMessage::Step& step : from.step())
+  for (const inference::ModelEnsembling::Step& step : from.step())
     to.steps.push_back({step.model_name(),
                         step.model_version() > 0 ? step.model_version() : -1,
                         {step.input_map().begin(), step.input_map().end()},
@@ -163,14 +173,14 @@ void take_steps(const EnsembleMessage& from, ModelConfig& to) {
 }
 
 SequenceConfig::Control control_of(const std::string& input,
-                                   const SequenceBatchingMessage::Control& from) {
+                                   const inference::ModelSequenceBatching::Control& from) {
   const std::string where = "sequence_batching.control_input '" + printable(input) + "'";
   SequenceConfig::Control control{input, static_cast<SequenceControl>(from.kind())};
   if (control.kind == SequenceControl::kId) {
     control.type = tensor_type(from.data_type(), where);
     if (control.type != DataType::kINT32 && control.type != DataType::kINT64)
       throw Error{where + ": data_type: expected TYPE_INT32 or TYPE_INT64, found "
-                  + DataTypeMessage_Name(from.data_type())};
+                  + inference::DataType_Name(from.data_type())};
     return control;
   }
   const auto take = [&](const auto& values, DataType type) {
@@ -188,7 +198,7 @@ SequenceConfig::Control control_of(const std::string& input,
   return control;
 }
 
-SequenceConfig::State state_of(const SequenceBatchingMessage::State& from) {
+SequenceConfig::State state_of(const inference::ModelSequenceBatching::State& from) {
   const std::string where = "sequence_batching.state '" + printable(from.input_name()) + "'";
   SequenceConfig::State state{from.input_name(),
                               from.output_name(),
@@ -213,7 +223,7 @@ SequenceConfig::State state_of(const SequenceBatchingMessage::State& from) {
   return state;
 }
 
-void take_sequence(const SequenceBatchingMessage& from, ModelConfig& to) {
+void take_sequence(const inference::ModelSequenceBatching& from, ModelConfig& to) {
   SequenceConfig& sequence = to.sequence.emplace();
   for (const auto& input : from.control_input())
     for (const auto& control : input.control())
@@ -237,7 +247,7 @@ void take_sequence(const SequenceBatchingMessage& from, ModelConfig& to) {
     to.unused.emplace_back("minimum_slot_utilization");
 }
 
-void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
+void take_parameters(const inference::ModelConfig& from, ModelConfig& to) {
   for (const auto& [key, value] : from.parameters()) to.parameters[key] = value.string_value();
   take_engine_parameters(to.parameters, to);
   if (to.is_stage()) return;
@@ -250,8 +260,9 @@ void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
 Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) noexcept {
   return session::guard([&] {
     ModelConfig config;
-    const ModelConfigMessage message = parse(text, is_json, config.unused);
+    const inference::ModelConfig message = parse(text, is_json, config.unused);
     check_enumerators(message);
+    config.message = message.SerializeAsString();
     config.name = message.name();
     config.backend = message.backend();
     config.file = message.default_model_filename();
@@ -267,8 +278,7 @@ Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) no
     take_versions(message.version_policy(), config);
     take_instances(message, config);
     take_batching(message.dynamic_batching(), config);
-    take_tensors(message.input(), true, config);
-    take_tensors(message.output(), false, config);
+    take_tensors(message, config);
     take_parameters(message, config);
     if (message.has_ensemble_scheduling()) take_steps(message.ensemble_scheduling(), config);
     if (message.platform() == "ensemble" && config.steps.empty())

@@ -38,6 +38,13 @@ struct SequenceConfig {
   size_t max_sequences = 0;  ///< at the same time; 0 for as many as all instances take in a batch
 };
 
+/// A model of an ensemble, and how its tensors are called there.
+struct EnsembleStep {
+  std::string model;
+  int64_t version = -1;                                ///< the newest
+  std::map<std::string, std::string> inputs, outputs;  ///< the ensemble's name by the model's
+};
+
 /// What config.pbtxt or config.json says, with the defaults of Triton Inference Server, whose
 /// fields they are.
 struct ModelConfig {
@@ -87,6 +94,16 @@ struct ModelConfig {
   bool is_stage() const { return backend.starts_with("tenon_"); }
 
   std::vector<std::string> unused;  ///< fields that have no effect, for the log
+  std::string message;  ///< all that the file says: Triton's message ModelConfig, serialized
+
+  /// Says in the metadata which model, version and configuration they are of.
+  void identify(ModelMetadata& metadata, const std::string& version,
+                const std::string& platform) const {
+    metadata.name = name;
+    metadata.version = version;
+    metadata.platform = platform;
+    metadata.config = message;
+  }
 };
 
 /// Of config.pbtxt, in protobuf's text format, or config.json, its JSON. Fields of Triton that have

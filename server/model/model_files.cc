@@ -13,7 +13,6 @@ namespace tenon::server {
 namespace {
 
 namespace fs = std::filesystem;
-using session::value_of;
 
 bool is_model_file(const fs::path& path) {
   const auto extension = path.extension();
@@ -33,14 +32,24 @@ void keep_wanted(const ModelConfig& config, std::map<int64_t, std::string>& vers
   }
 }
 
+std::string text_of(const std::string& path) {
+  const auto bytes = session::read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+ModelConfig parse_config(const std::string& text, bool is_json, const std::string& where) {
+  auto config = parse_model_config(text, is_json);
+  if (!config) throw Error{where + ": " + config.error()};
+  return *std::move(config);
+}
+
 // A label of each class, by index.
 std::vector<std::string> read_labels(const fs::path& path) {
   constexpr size_t kMost = size_t{1} << 24;
   if (std::error_code error; fs::file_size(path, error) > kMost && !error)
     throw Error{printable(path.string()) + ": expected labels of at most " + std::to_string(kMost)
                 + " bytes"};
-  const auto bytes = session::read_file(path);
-  std::istringstream lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::istringstream lines(text_of(path));
   std::vector<std::string> labels;
   for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
@@ -59,34 +68,34 @@ int64_t version_of(const std::string& name) {
 }
 
 ModelConfig read_config(const ModelFiles& files, const std::string& name) {
+  const auto is_config = [](const auto& file) {
+    const std::string of = fs::path(file.first).filename();
+    return of == "config.pbtxt" || of == "config.json";
+  };
+  const auto file = std::ranges::find_if(files.times, is_config);
+  const bool is_there = file != files.times.end();
+  const std::string where = files.config ? printable(name) + ": the configuration that is given"
+                            : is_there   ? printable(file->first)
+                                         : "";
   ModelConfig config;
-  for (const auto& [path, time] : files) {
-    const fs::path file(path);
-    if (file.filename() != "config.pbtxt" && file.filename() != "config.json") continue;
-    const auto bytes = session::read_file(path);
-    try {
-      config =
-          value_of(parse_model_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                      file.extension() == ".json"));
-    } catch (const Error& cause) {
-      throw Error{printable(path) + ": " + cause.text};
-    }
-    config.folder = file.parent_path();
-    for (ModelConfig::DeclaredTensor& tensor : config.tensors)
-      if (!tensor.label_file.empty())
-        tensor.labels = read_labels(file.parent_path() / tensor.label_file);
-    if (!config.name.empty() && config.name != name)
-      throw Error{printable(path) + ": name: expected that of the folder, '" + printable(name)
-                  + "', found '" + printable(config.name) + "'"};
-    break;
-  }
+  if (files.config)
+    config = parse_config(*files.config, true, where);
+  else if (is_there)
+    config = parse_config(text_of(file->first), file->first.ends_with(".json"), where);
+  if (!config.name.empty() && config.name != name)
+    throw Error{where + ": name: expected that of the folder, '" + printable(name) + "', found '"
+                + printable(config.name) + "'"};
   config.name = name;
+  config.folder = is_there ? fs::path(file->first).parent_path().string() : files.folder;
+  for (ModelConfig::DeclaredTensor& tensor : config.tensors)
+    if (!tensor.label_file.empty())
+      tensor.labels = read_labels(fs::path(config.folder) / tensor.label_file);
   return config;
 }
 
 std::map<int64_t, std::string> version_files(const ModelFiles& files, const ModelConfig& config) {
   std::map<int64_t, std::string> versions;
-  for (const auto& [path, time] : files) {
+  for (const auto& [path, time] : files.times) {
     const fs::path file(path);
     const int64_t version = version_of(file.parent_path().filename());
     const std::string wanted = config.file;
@@ -94,7 +103,7 @@ std::map<int64_t, std::string> version_files(const ModelFiles& files, const Mode
                                          : file.filename() == wanted;
     if (version > 0 && is_named)
       versions.try_emplace(version, path);
-    else if (files.size() == 1 && is_model_file(file) && version == 0)
+    else if (files.times.size() == 1 && is_model_file(file) && version == 0)
       versions.try_emplace(1, path);
   }
   if (versions.empty())
@@ -119,20 +128,22 @@ std::map<std::string, ModelFiles> scan_models(const std::vector<std::string>& fo
       if (name.empty() || name[0] == '.') continue;
       if (!is_folder) {
         if (is_model_file(entry.path()))
-          models[name].emplace(entry.path(), entry.last_write_time(unknown));
+          models[name].times.emplace(entry.path(), entry.last_write_time(unknown));
         continue;
       }
       // NAME/file and NAME/VERSION/file; deeper folders are none of ours.
-      ModelFiles files;
+      std::map<std::string, fs::file_time_type> times;
       constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
       for (fs::recursive_directory_iterator file(entry.path(), kFollow, unknown), end;
            !unknown && file != end; file.increment(unknown)) {
         if (file.depth() >= 1) file.disable_recursion_pending();
         std::error_code of_file;
         if (file->is_regular_file(of_file))
-          files.emplace(file->path(), file->last_write_time(of_file));
+          times.emplace(file->path(), file->last_write_time(of_file));
       }
-      models[name].merge(files);
+      ModelFiles& files = models[name];
+      if (files.folder.empty()) files.folder = entry.path();
+      files.times.merge(times);
     }
   }
   return models;

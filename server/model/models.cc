@@ -1,5 +1,7 @@
 #include "models.h"
 
+#include <tenon/printable.h>
+
 #include <set>
 
 namespace tenon::server {
@@ -17,6 +19,13 @@ const char* name_of(ModelState state) {
       break;
   }
   return "UNAVAILABLE";
+}
+
+std::string unknown_load_parameter(const std::string& name) {
+  return "parameter '" + printable(name) + "': "
+         + (name.starts_with("file:")
+                ? "a model's files are those of its folder; others are not supported yet"
+                : "expected 'config'");
 }
 
 std::vector<std::shared_ptr<Model>> loaded_models(const Models& models, const std::string& name,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,11 +41,16 @@ class Models {
 
   /// Loads the model anew from its folder; the versions of before serve until then, and answer
   /// what they have. Waits.
-  virtual Result<void> load(const std::string& name) = 0;
+  /// @param config JSON in place of the configuration that is in the folder
+  virtual Result<void> load(const std::string& name,
+                            const std::optional<std::string>& config = {}) = 0;
   /// Requests find it no more; what came before is answered. Waits.
   /// @param with_members of an ensemble, the models of its steps, too
   virtual Result<void> unload(const std::string& name, bool with_members = false) = 0;
 };
+
+/// What to answer to a request to load that has another parameter than `config`.
+std::string unknown_load_parameter(const std::string& name);
 
 /// Versions that are loaded, by name and version; of one model, or one version, where these are
 /// given.

@@ -337,11 +337,12 @@ bool Repository::is_ready() const {
   });
 }
 
-Result<void> Repository::load(const std::string& name) {
+Result<void> Repository::load(const std::string& name, const std::optional<std::string>& config) {
   return session::guard([&] {
-    const auto found = scan_models(options_.folders);
+    auto found = scan_models(options_.folders);
     const auto files = found.find(name);
     if (files == found.end()) throw Error{"the repository has no model '" + printable(name) + "'"};
+    files->second.config = config;
     const std::lock_guard one_at_a_time(loading_);
     // Members that are not there are loaded with it.
     std::map<std::string, ModelFiles> missing;

@@ -50,7 +50,8 @@ class Repository final : public Models {
   std::vector<std::string> versions(const std::string& name) const override;
   std::vector<ModelStatus> index() const override;
   bool is_ready() const override;
-  Result<void> load(const std::string& name) override;
+  Result<void> load(const std::string& name,
+                    const std::optional<std::string>& config = {}) override;
   Result<void> unload(const std::string& name, bool with_members = false) override;
 
  private:

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <fstream>
 #include <future>
+#include <nlohmann/json.hpp>
 
+#include "config_answer.h"
 #include "test_models.h"
 #include "test_networks.h"
 
@@ -96,6 +98,44 @@ TEST_F(RepositoryTest, ServesTheVersionsThatThePolicyWants) {
   EXPECT_THAT(models->versions("scale"), ElementsAre("1", "2", "10"));
   EXPECT_EQ(factor_of(*found(*models, "scale", "1")), 1);
   EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 2u);
+}
+
+TEST_F(RepositoryTest, AConfigurationThatIsGivenStandsInForThatOfTheFolder) {
+  write("scale/1/model.plan", plan_of(2, 4));
+  write("scale/2/model.plan", plan_of(3, 4));
+  write("scale/labels.txt", "cat\ndog\n");
+  write("scale/config.pbtxt", "max_batch_size: 2");
+  const auto models = start();
+  ASSERT_TRUE(models->load("scale", R"({"max_batch_size": 3, "version_policy": {"all": {}},
+      "output": [{"name": "y", "label_filename": "labels.txt"}]})"));
+  EXPECT_THAT(models->versions("scale"), ElementsAre("1", "2"));
+  EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 3u);
+  EXPECT_THAT(found(*models, "scale")->metadata().outputs[0].labels, ElementsAre("cat", "dog"));
+  // What cannot be loaded leaves the model as it is.
+  EXPECT_THAT(models->load("scale", "{").error(), HasSubstr("scale: the configuration that is given"));
+  EXPECT_THAT(models->load("scale", R"({"name": "other"})").error(), HasSubstr("name: expected"));
+  EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 3u);
+  ASSERT_TRUE(models->load("scale"));
+  EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 2u);
+}
+
+TEST_F(RepositoryTest, TheConfigurationIsAnsweredWithWhatTheModelHas) {
+  write("scale/1/model.plan", plan_of(2, 8));
+  write("scale/config.pbtxt",
+        "max_batch_size: 8 version_policy { specific { versions: [1] } } "
+        "instance_group { count: 2 kind: KIND_CPU } input { name: 'x' } "
+        "dynamic_batching { max_queue_delay_microseconds: 100 } "
+        "parameters { key: 'warm_up' value { string_value: 'off' } }");
+  const auto models = start();
+  ASSERT_NE(found(*models, "scale"), nullptr);
+  EXPECT_EQ(config_json(found(*models, "scale")->metadata()).dump(),
+            R"({"name":"scale","platform":"tensorrt_plan","version_policy":{"specific":)"
+            R"({"versions":[1]}},"max_batch_size":8,)"
+            R"("input":[{"name":"x","data_type":"TYPE_FP32","dims":[3]}],)"
+            R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[3]}],)"
+            R"("instance_group":[{"count":2,"kind":"KIND_CPU"}],)"
+            R"("dynamic_batching":{"max_queue_delay_microseconds":100},)"
+            R"("parameters":{"warm_up":{"string_value":"off"}},"backend":"tenon"})");
 }
 
 TEST_F(RepositoryTest, RequestsThatDoNotFitAreRefusedByName) {

@@ -21,9 +21,7 @@ std::shared_ptr<Model> load_stage(const std::string& version, const ModelConfig&
     throw Error{"max_batch_size: a stage takes one request at a time; expected 0, found "
                 + std::to_string(*config.max_batch_size)};
   PipelineParts parts = stage_parts(config);
-  parts.metadata.name = config.name;
-  parts.metadata.version = version;
-  parts.metadata.platform = config.backend;
+  config.identify(parts.metadata, version, config.backend);
   parts.fails_by_requests = true;
   check_declared(config, parts.metadata);
   const auto instance = parts.instances.at(0);

@@ -48,7 +48,7 @@ class FunctionModels final : public Models {
   std::vector<std::string> versions(const std::string&) const override { return {"1"}; }
   std::vector<ModelStatus> index() const override { return {}; }
   bool is_ready() const override { return true; }
-  Result<void> load(const std::string&) override { return {}; }
+  Result<void> load(const std::string&, const std::optional<std::string>&) override { return {}; }
   Result<void> unload(const std::string& name, bool) override {
     models_.erase(name);
     return {};
