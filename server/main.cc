@@ -1,6 +1,7 @@
 // tenon-server: the models of a folder, for clients of the Open Inference Protocol.
 #include <NvInferRuntime.h>
 #include <tenon/error_codes.h>
+#include <tenon/printable.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,7 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
+#include <map>
 #include <thread>
 
 #include "grpc/grpc_server.h"
@@ -35,7 +36,7 @@ struct Options {
   bool asks_status = false;
   std::string control = "none", cache, token_file;
   TlsFiles http_tls, grpc_tls, metrics_tls;
-  std::vector<std::string> plugins;
+  std::vector<std::string> plugins, trace;
   // Of gRPC as many as its own would be, but one where there are two cores: it wakes up no other.
   int grpc_threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency() / 2, 1U, 16U));
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
@@ -105,6 +106,11 @@ void Options::add_to(CLI::App& app) {
       ->check(CLI::Range(0, 86400));
   app.add_option("--access-log", access_log,
                  "A file that each request adds a line of JSON to, or - for the standard output");
+  app.add_option(
+         "--trace-config", trace,
+         "triton,file=PATH: where traces of requests go; level=TIMESTAMPS, rate=N, count=N, "
+         "triton,log-frequency=N: which; several are possible")
+      ->allow_extra_args(false);
   app.add_option("--token-file", token_file,
                  "A file with the token that requests need, as Authorization: Bearer TOKEN")
       ->check(CLI::ExistingFile);
@@ -134,10 +140,31 @@ std::shared_ptr<ResponseCache> cache_of(const Options& options) {
   return std::make_shared<ResponseCache>(bytes);
 }
 
-void log(const std::string& line) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  std::fprintf(stderr, "%s\n", line.c_str());
+// Of "triton,file=PATH", "level=TIMESTAMPS" and others.
+void open_traces(const Options& options, RequestTraces& traces) {
+  const std::map<std::string, std::string> kNames = {{"level", "trace_level"},
+                                                     {"rate", "trace_rate"},
+                                                     {"count", "trace_count"},
+                                                     {"mode", "trace_mode"},
+                                                     {"triton,log-frequency", "log_frequency"}};
+  std::string file;
+  SettingChanges settings;
+  for (const std::string& text : options.trace) {
+    const size_t end = text.find('=');
+    const std::string name = text.substr(0, end);
+    const std::string value = end == std::string::npos ? "" : text.substr(end + 1);
+    if (name == "triton,file") {
+      file = value;
+    } else if (const auto found = kNames.find(name); found != kNames.end()) {
+      settings[found->second] = value;
+    } else {
+      throw Error{
+          "--trace-config: expected triton,file=PATH, triton,log-frequency=N, level=, rate= "
+          "or count=, found '"
+          + printable(text) + "'"};
+    }
+  }
+  value_of(traces.open(file, settings));
 }
 
 // "127.0.0.1:8000", "[::1]:8000" or "unix:PATH".
@@ -148,17 +175,21 @@ std::string address_text(const std::string& address, int port) {
 }
 
 // Blocks until the process is told to end.
-void wait_for_signal(const sigset_t& signals) {
+void wait_for_signal(const sigset_t& signals, ServerLog& log) {
   int signal = 0;
   sigwait(&signals, &signal);
-  log(std::string("tenon-server: ") + (signal == SIGINT ? "SIGINT" : "SIGTERM")
-      + ": answering what came");
+  log.write(Severity::kInfo, std::string("tenon-server: ")
+                                 + (signal == SIGINT ? "SIGINT" : "SIGTERM")
+                                 + ": answering what came");
 }
 
 // What both protocols use of what the options say.
 struct Shared {
   SharedMemory* memory = nullptr;
-  AccessLog* access_log = nullptr;
+  RequestRecords* records = nullptr;
+  std::shared_ptr<ServerSettings> settings;
+
+  void log(const std::string& line) const { settings->log.write(Severity::kInfo, line); }
 };
 
 std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& routes,
@@ -170,13 +201,13 @@ std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& route
   of_http.max_body = options.max_body_mib << 20;
   of_http.token = token_of(options);
   of_http.tls = options.http_tls;
-  of_http.access_log = shared.access_log;
+  of_http.records = shared.records;
   of_http.is_slow = RestRoutes::is_slow;
   auto server = value_of(HttpServer::start(of_http, [&](RestRequest request, Respond respond) {
     routes.handle(std::move(request), std::move(respond));
   }));
   const std::string name = options.http_tls.certificate.empty() ? "HTTP" : "HTTPS";
-  log("tenon-server: " + name + " at " + address_text(options.http_address, server->port()));
+  shared.log("tenon-server: " + name + " at " + address_text(options.http_address, server->port()));
   return server;
 }
 
@@ -190,14 +221,16 @@ std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models,
   of_grpc.allows_model_control = options.control == "explicit";
   of_grpc.tls = options.grpc_tls;
   of_grpc.memory = shared.memory;
-  of_grpc.access_log = shared.access_log;
+  of_grpc.records = shared.records;
+  of_grpc.settings = shared.settings;
   of_grpc.token = token_of(options);
   auto server = value_of(GrpcServer::start(models, of_grpc));
-  log("tenon-server: gRPC at " + address_text(options.grpc_address, server->port()));
+  shared.log("tenon-server: gRPC at " + address_text(options.grpc_address, server->port()));
   return server;
 }
 
-std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& models) {
+std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& models,
+                                          const Shared& shared) {
   HttpOptions of_metrics;
   of_metrics.address =
       options.metrics_address.empty() ? options.http_address : options.metrics_address;
@@ -211,7 +244,7 @@ std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& 
       HttpServer::start(of_metrics, [&models](const RestRequest& request, const Respond& respond) {
         respond(metrics_response(models, request));
       }));
-  log("tenon-server: metrics at " + address_text(of_metrics.address, server->port()));
+  shared.log("tenon-server: metrics at " + address_text(of_metrics.address, server->port()));
   return server;
 }
 
@@ -243,31 +276,37 @@ void serve(const Options& options) {
   SharedMemory memory(of_memory);
   const auto access_log =
       options.access_log.empty() ? nullptr : value_of(AccessLog::open(options.access_log));
-  const Shared shared{options.allow_shared_memory ? &memory : nullptr, access_log.get()};
+  const auto settings = std::make_shared<ServerSettings>();
+  open_traces(options, settings->traces);
+  RequestRecords records(access_log.get(), settings->traces);
+  const Shared shared{options.allow_shared_memory ? &memory : nullptr, &records, settings};
   RepositoryOptions of_models;
   of_models.folders = options.folders;
   of_models.limits = {options.max_queue, options.max_queue_mib << 20};
   of_models.cache = cache_of(options);
   if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
-  of_models.log = log;
+  of_models.log = [&](Severity severity, const std::string& line) {
+    settings->log.write(severity, line);
+  };
   Repository models(of_models);
-  RestRoutes routes(models,
-                    {options.control == "explicit", {}, shared.memory, options.allow_status_page});
+  RestRoutes routes(
+      models,
+      {options.control == "explicit", {}, shared.memory, options.allow_status_page, settings});
 
   // They listen before models are loaded, so that probes see that the server lives.
   const auto http = options.allow_http ? start_http(options, routes, shared) : nullptr;
   const auto grpc = options.allow_grpc ? start_grpc(options, models, shared) : nullptr;
-  const auto metrics = options.allow_metrics ? start_metrics(options, models) : nullptr;
+  const auto metrics = options.allow_metrics ? start_metrics(options, models, shared) : nullptr;
   // Signals are waited for while models load.
   Result<void> started;
   std::thread loading([&] {
     started = models.start();
     if (started)
-      log("tenon-server: ready");
+      shared.log("tenon-server: ready");
     else
       kill(getpid(), SIGTERM);
   });
-  wait_for_signal(signals);
+  wait_for_signal(signals, settings->log);
   models.begin_stop();
   const auto timeout = std::chrono::seconds(options.exit_timeout);
   // Both at once, so that each has the whole time.

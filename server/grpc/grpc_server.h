@@ -6,8 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "model/access_log.h"
 #include "model/models.h"
+#include "model/request_records.h"
+#include "model/server_settings.h"
 #include "model/shared_memory.h"
 #include "tls_files.h"
 
@@ -28,8 +29,9 @@ struct GrpcOptions {
   bool allows_model_control = false;  ///< whether clients may load and unload models
 
   TlsFiles tls;
-  SharedMemory* memory = nullptr;   ///< outlives the server; null for none
-  AccessLog* access_log = nullptr;  ///< the same; of inferences
+  SharedMemory* memory = nullptr;     ///< outlives the server; null for none
+  RequestRecords* records = nullptr;  ///< the same; of inferences
+  std::shared_ptr<ServerSettings> settings = std::make_shared<ServerSettings>();
   /// What clients must send as `authorization: Bearer TOKEN`, but to ask for health; empty for
   /// none. @pre printable ASCII without spaces.
   std::string token;

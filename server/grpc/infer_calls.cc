@@ -65,7 +65,7 @@ class InferCalls {
         deadline_(deadline_of(context)),
         trace_(trace_of(context)),
         method_(method) {
-    if (limits.access_log != nullptr) remote_ = context.peer();
+    if (limits.records != nullptr) remote_ = context.peer();
   }
 
   const InferLimits& limits() const { return limits_; }
@@ -74,7 +74,7 @@ class InferCalls {
     const auto record = begin_record(bytes);
     if (record == nullptr) return;
     record->status = name_of(status.error_code());
-    limits_.access_log->add(*record);
+    limits_.records->add(*record);
   }
   void cancel() { stop_.request_stop(); }
 
@@ -112,8 +112,7 @@ class InferCalls {
                   auto& response = std::get<OutputResponse>(prepared);
                   if (record) {
                     record->version = response.version;
-                    record->queue = response.queue;
-                    record->compute = response.compute;
+                    record->times = response.times;
                   }
                   receive(encode_response(std::move(response), typed_outputs));
                 });
@@ -132,9 +131,9 @@ class InferCalls {
     return decode_request(**std::move(message), limits_.max_tensors);
   }
 
-  // Null without an access log.
+  // Null where it is not recorded.
   std::shared_ptr<AccessRecord> begin_record(size_t bytes) const {
-    if (limits_.access_log == nullptr) return nullptr;
+    if (limits_.records == nullptr || !limits_.records->are_wanted()) return nullptr;
     auto record = std::make_shared<AccessRecord>();
     record->protocol = "grpc";
     record->remote = remote_;
@@ -147,14 +146,14 @@ class InferCalls {
   ReceiveEncoded recorded(const std::shared_ptr<AccessRecord>& record,
                           ReceiveEncoded receive) const {
     if (record == nullptr) return receive;
-    return [record, log = limits_.access_log, receive = std::move(receive)](EncodedAnswer answer) {
+    return [record, records = limits_.records, receive = std::move(receive)](EncodedAnswer answer) {
       if (const auto* error = std::get_if<RequestError>(&answer)) {
         record->status = name_of(status_of(*error).error_code());
       } else {
         record->status = name_of(grpc::StatusCode::OK);
         record->bytes_out = std::get<EncodedResponse>(answer).bytes;
       }
-      log->add(*record);
+      records->add(*record);
       receive(std::move(answer));
     };
   }

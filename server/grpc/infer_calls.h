@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 
-#include "model/access_log.h"
 #include "model/models.h"
+#include "model/request_records.h"
 #include "model/shared_memory.h"
 #include "unary_call.h"
 
@@ -17,7 +17,7 @@ struct InferLimits {
   size_t max_tensors = 0;          ///< of inputs of a request, and of its outputs
   size_t max_stream_requests = 0;  ///< of a stream, that are not answered yet
   const SharedMemory* memory = nullptr;
-  AccessLog* access_log = nullptr;
+  RequestRecords* records = nullptr;  ///< null for none
 };
 
 grpc::Status status_of(const RequestError& error);

@@ -66,8 +66,8 @@ class InferenceService final : public CallService, public ServiceBase {
   InferenceService(Models& models, const GrpcOptions& options)
       : models_(models),
         options_(options),
-        limits_{options.max_tensors, options.max_stream_requests, options.memory,
-                options.access_log} {}
+        limits_{options.max_tensors, options.max_stream_requests, options.memory, options.records} {
+  }
 
   grpc::Service& service() override { return *this; }
 
@@ -181,19 +181,17 @@ class InferenceService final : public CallService, public ServiceBase {
         !status.ok()) {
       return status;
     }
-    return answer_settings(request, trace_settings(), response);
+    RequestTraces& traces = options_.settings->traces;
+    if (const auto error = traces.change(model, changes_of(request))) return status_of(*error);
+    describe_settings(traces.settings(model), response);
+    return Status::OK;
   }
 
   Status log_settings_of(const inference::LogSettingsRequest& request,
                          inference::LogSettingsResponse& response) {
-    return answer_settings(request, log_settings(), response);
-  }
-
-  template <class Request, class Response>
-  static Status answer_settings(const Request& request, const Settings& current,
-                                Response& response) {
-    if (const auto error = check_settings(settings_of(request), current)) return status_of(*error);
-    describe_settings(current, response);
+    ServerLog& log = options_.settings->log;
+    if (const auto error = log.change(changes_of(request))) return status_of(*error);
+    describe_settings(log.settings(), response);
     return Status::OK;
   }
 

@@ -230,7 +230,7 @@ TEST_F(InferenceServiceTest, LoadingThatFailsSaysWhy) {
          "supported yet");
 }
 
-TEST_F(InferenceServiceTest, SettingsAreAnsweredAndStayAsTheyAre) {
+TEST_F(InferenceServiceTest, SettingsAreChangedAndAnswered) {
   grpc::ClientContext trace_context, change_context, log_context, file_context;
   inference::TraceSettingRequest trace_request;
   inference::TraceSettingResponse trace;

@@ -55,40 +55,46 @@ void describe(const Model& model, ModelStatistics& to) {
   set(all.cache_miss, times.mutable_cache_miss());
 }
 
-Settings settings_of(const inference::TraceSettingRequest& request) {
-  Settings settings;
+SettingChanges changes_of(const inference::TraceSettingRequest& request) {
+  SettingChanges changes;
   for (const auto& [name, from] : request.settings()) {
     std::vector<std::string> values(from.value().begin(), from.value().end());
-    if (!values.empty()) settings[name] = std::move(values);
+    if (values.empty())
+      changes[name] = std::nullopt;
+    else
+      changes[name] = std::move(values);
   }
-  return settings;
+  return changes;
 }
 
-Settings settings_of(const inference::LogSettingsRequest& request) {
+SettingChanges changes_of(const inference::LogSettingsRequest& request) {
   using Value = inference::LogSettingsRequest::SettingValue;
-  Settings settings;
+  SettingChanges changes;
   for (const auto& [name, from] : request.settings()) {
     switch (from.parameter_choice_case()) {
       case Value::kBoolParam:
-        settings[name] = from.bool_param();
+        changes[name] = from.bool_param();
         break;
       case Value::kUint32Param:
-        settings[name] = from.uint32_param();
+        changes[name] = from.uint32_param();
         break;
       case Value::kStringParam:
-        settings[name] = from.string_param();
+        changes[name] = from.string_param();
         break;
       case Value::PARAMETER_CHOICE_NOT_SET:
+        changes[name] = std::nullopt;
         break;
     }
   }
-  return settings;
+  return changes;
 }
 
 void describe_settings(const Settings& settings, inference::TraceSettingResponse& to) {
   for (const auto& [name, value] : settings) {
     auto& values = *(*to.mutable_settings())[name].mutable_value();
-    for (const std::string& text : std::get<std::vector<std::string>>(value)) *values.Add() = text;
+    if (const auto* const text = std::get_if<std::string>(&value)) *values.Add() = *text;
+    if (const auto* const texts = std::get_if<std::vector<std::string>>(&value))
+      values.Add(texts->begin(), texts->end());
   }
 }
 

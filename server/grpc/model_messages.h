@@ -10,15 +10,14 @@ namespace tenon::server {
 void describe(const ModelMetadata& metadata, const std::vector<std::string>& versions,
               inference::ModelMetadataResponse& to);
 
-/// Dims of a model whose requests are put together are without the batch.
 void describe(const ModelMetadata& metadata, inference::ModelConfig& to);
 
 /// Durations in nanoseconds; those of queue, input, infer and output are of all requests.
 void describe(const Model& model, inference::ModelStatistics& to);
 
-/// Without those that have no value.
-Settings settings_of(const inference::TraceSettingRequest& request);
-Settings settings_of(const inference::LogSettingsRequest& request);
+/// Those that have no value are as the server does by itself.
+SettingChanges changes_of(const inference::TraceSettingRequest& request);
+SettingChanges changes_of(const inference::LogSettingsRequest& request);
 void describe_settings(const Settings& settings, inference::TraceSettingResponse& to);
 void describe_settings(const Settings& settings, inference::LogSettingsResponse& to);
 

@@ -112,12 +112,20 @@ class TritonClientTest(unittest.TestCase):
     def test_settings(self):
         self.assertEqual(self.client.get_log_settings(as_json=True)["settings"]["log_info"],
                          {"bool_param": True})
-        self.assertEqual(self.client.get_trace_settings(as_json=True)["settings"],
-                         {"trace_level": {"value": ["OFF"]}})
+        self.client.update_log_settings({"log_info": False})
+        self.assertEqual(self.client.get_log_settings(as_json=True)["settings"]["log_info"],
+                         {"bool_param": False})
+        self.client.update_log_settings({"log_info": True})
+        self.assertEqual(self.client.get_trace_settings(as_json=True)["settings"]["trace_level"],
+                         {"value": ["OFF"]})
         with self.assertRaisesRegex(InferenceServerException, "setting 'log_file'"):
             self.client.update_log_settings({"log_file": "/tmp/log"})
-        with self.assertRaisesRegex(InferenceServerException, "'trace_rate' is not supported yet"):
-            self.client.update_trace_settings(settings={"trace_rate": "1"})
+        changed = self.client.update_trace_settings(settings={"trace_rate": "5"}, as_json=True)
+        self.assertEqual(changed["settings"]["trace_rate"], {"value": ["5"]})
+        cleared = self.client.update_trace_settings(settings={"trace_rate": None}, as_json=True)
+        self.assertEqual(cleared["settings"]["trace_rate"], {"value": ["1000"]})
+        with self.assertRaisesRegex(InferenceServerException, "there is no file"):
+            self.client.update_trace_settings(settings={"trace_level": "TIMESTAMPS"})
 
     def test_classes(self):
         x = np.float32([[1, 5, 3, 4], [8, 6, 7, 9]])

@@ -201,7 +201,7 @@ class HttpServer::Inside final : public HttpHost, public std::enable_shared_from
   // By the type of its protocol a socket is one of the two only until here.
   template <class From> void start_session(From socket) {
     std::string remote;
-    if (options_.access_log != nullptr) remote = remote_text(socket);
+    if (options_.records != nullptr) remote = remote_text(socket);
     if constexpr (std::is_same_v<From, Tcp::socket>) {
       error_code ignored;
       socket.set_option(Tcp::no_delay(true), ignored);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "model/access_log.h"
+#include "model/request_records.h"
 #include "rest.h"
 #include "tls_files.h"
 
@@ -26,8 +26,8 @@ struct HttpOptions {
   std::chrono::seconds body_timeout{60};
   size_t min_rate = size_t{64} << 10;
   TlsFiles tls;
-  AccessLog* access_log = nullptr;  ///< outlives the server; null for none
-  std::string token;                ///< requests need `Authorization: Bearer TOKEN`; empty for none
+  RequestRecords* records = nullptr;  ///< outlives the server; null for none
+  std::string token;  ///< requests need `Authorization: Bearer TOKEN`; empty for none
   /// Whether the handler waits in its thread: such requests run one by one in a thread of their
   /// own. Empty: none does.
   std::function<bool(const RestRequest&)> is_slow;

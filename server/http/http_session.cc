@@ -148,7 +148,8 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     const auto& request = parser_->get();
     const HttpOptions& options = host_->options();
     is_head_ = request.method() == http::verb::head;
-    if (options.access_log != nullptr) begin_record(request);
+    is_recorded_ = options.records != nullptr && options.records->are_wanted();
+    if (is_recorded_) begin_record(request);
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
     if (auto refusal = refusal_of(request, options)) return end_with(*std::move(refusal));
     const auto length = parser_->content_length();
@@ -316,7 +317,7 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
   }
 
   void end_response() {
-    if (AccessLog* const log = host_->options().access_log) end_record(*log);
+    if (is_recorded_) end_record(*host_->options().records);
     response_ = {};
     buffers_.clear();
     host_->release(std::exchange(reserved_, 0));
@@ -345,15 +346,14 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     record_.trace = std::string(request["traceparent"]);
   }
 
-  void end_record(AccessLog& log) {
+  void end_record(RequestRecords& records) {
     ServedRequest& served = response_.served;
     record_.model = std::move(served.model);
     record_.version = std::move(served.version);
     record_.id = std::move(served.id);
-    record_.queue = served.queue;
-    record_.compute = served.compute;
+    record_.times = served.times;
     record_.status = std::to_string(response_.status);
-    log.add(record_);
+    records.add(record_);
   }
 
   void end_request() {
@@ -384,9 +384,9 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
   Buffers buffers_;          // what is left to write
   Clock::time_point began_;  // the body, or the response
   std::stop_source stop_;
-  AccessRecord record_;  // of the request that is answered, if there is an access log
+  AccessRecord record_;  // of the request that is answered, if it is recorded
   size_t reserved_ = 0, written_ = 0;
-  bool keeps_ = false, is_head_ = false, is_counted_ = false;
+  bool keeps_ = false, is_head_ = false, is_counted_ = false, is_recorded_ = false;
   bool is_read_ = false;  // the whole request
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "body.h"
+#include "model/model.h"
 
 namespace tenon::server {
 
@@ -27,7 +28,7 @@ struct RestRequest {
 /// What the access log says of the request that a response is to.
 struct ServedRequest {
   std::string model, version, id;
-  std::chrono::steady_clock::duration queue{}, compute{};
+  InferTimes times = {};
 };
 
 struct RestResponse {

@@ -194,14 +194,15 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
   if (path.size() >= 2 && path[0] == "v2" && path[1].ends_with("sharedmemory"))
     return shared_memory_response(options_.memory, request, path);
   if (path.size() == 2 && path[0] == "v2" && path[1] == "logging")
-    return log_settings_response(request);
+    return log_settings_response(options_.settings->log, request);
   if (path.size() == 3 && path[0] == "v2" && path[1] == "trace" && path[2] == "setting")
-    return trace_settings_response(request);
+    return trace_settings_response(options_.settings->traces, "", request);
   if (path.size() == 5 && path[0] == "v2" && path[1] == "models" && path[3] == "trace"
       && path[4] == "setting") {
     const ModelOrError found = models_.find(path[2], "");
     const auto* const error = std::get_if<RequestError>(&found);
-    return error == nullptr ? trace_settings_response(request) : error_response(*error);
+    return error == nullptr ? trace_settings_response(options_.settings->traces, path[2], request)
+                            : error_response(*error);
   }
   if (request.method != "GET" && request.method != "HEAD")
     return error_response(405, "expected GET, found " + printable(request.method));
@@ -228,7 +229,7 @@ RestResponse RestRoutes::response_to(const RestRequest& request,
 
 void RestRoutes::infer(RestRequest request, const std::string& name, const std::string& version,
                        Respond respond) {
-  const auto served = std::make_shared<ServedRequest>(ServedRequest{name, version, "", {}, {}});
+  const auto served = std::make_shared<ServedRequest>(ServedRequest{name, version, "", {}});
   respond = [respond = std::move(respond), served](RestResponse response) {
     if (response.served.model.empty()) response.served = *served;
     respond(std::move(response));
@@ -257,7 +258,7 @@ void RestRoutes::infer(RestRequest request, const std::string& name, const std::
                  if (const auto* const error = std::get_if<RequestError>(&prepared))
                    return respond(error_response(*error));
                  auto& made = std::get<OutputResponse>(prepared);
-                 ServedRequest served{made.model, made.version, made.id, made.queue, made.compute};
+                 ServedRequest served{made.model, made.version, made.id, made.times};
                  auto response = infer_response(std::move(made), format);
                  if (response) response->served = std::move(served);
                  respond(response ? *std::move(response) : error_response(500, response.error()));

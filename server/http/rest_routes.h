@@ -6,6 +6,7 @@
 
 #include "json_infer.h"
 #include "model/models.h"
+#include "model/server_settings.h"
 #include "rest.h"
 
 namespace tenon::server {
@@ -15,6 +16,7 @@ struct RestOptions {
   JsonLimits limits;
   SharedMemory* memory = nullptr;  ///< outlives the routes; null for none
   bool has_status_page = false;    ///< GET / and GET /metrics, as status_page.h says
+  std::shared_ptr<ServerSettings> settings = std::make_shared<ServerSettings>();
 };
 
 /// Answers what a target of the protocol asks for.

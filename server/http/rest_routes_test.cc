@@ -126,13 +126,21 @@ TEST_F(Rest, ClassesAreAnsweredWhereAsked) {
               HasSubstr(R"("datatype":"BYTES","shape":[1,2],"data":["8:1","6:3"])"));
 }
 
-TEST_F(Rest, SettingsAreAnsweredAndStayAsTheyAre) {
+TEST_F(Rest, SettingsAreChangedAndAnswered) {
   EXPECT_THAT(ask("GET", "/v2/logging").text, HasSubstr(R"("log_info":true)"));
   EXPECT_EQ(status("POST", "/v2/logging", R"({"log_info":true,"log_verbose_level":0})"), 200);
+  EXPECT_THAT(ask("POST", "/v2/logging", R"({"log_info":false})").text,
+              HasSubstr(R"("log_info":false)"));
   EXPECT_THAT(ask("POST", "/v2/logging", R"({"log_file":"/tmp/log"})").text,
               HasSubstr("setting 'log_file'"));
   EXPECT_EQ(status("POST", "/v2/logging", "[]"), 400);
-  EXPECT_EQ(ask("GET", "/v2/trace/setting").text, R"({"trace_level":["OFF"]})");
+  EXPECT_EQ(ask("GET", "/v2/trace/setting").text,
+            R"({"log_frequency":"0","trace_count":"-1","trace_file":"","trace_level":["OFF"],)"
+            R"("trace_mode":"triton","trace_rate":"1000"})");
+  EXPECT_THAT(ask("POST", "/v2/trace/setting", R"({"trace_level":["TIMESTAMPS"]})").text,
+              HasSubstr("--trace-config triton,file=PATH"));
+  EXPECT_THAT(ask("POST", "/v2/models/double/trace/setting", R"({"trace_rate":"7"})").text,
+              HasSubstr(R"("trace_rate":"7")"));
   EXPECT_EQ(status("POST", "/v2/trace/setting", R"({"trace_level":"OFF","trace_rate":null})"), 200);
   EXPECT_EQ(status("POST", "/v2/trace/setting", R"({"trace_file":"/tmp/trace"})"), 400);
   EXPECT_EQ(status("GET", "/v2/models/double/trace/setting"), 200);

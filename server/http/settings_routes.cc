@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "guard.h"
-#include "model/settings.h"
 #include "rest_routes.h"
 
 namespace tenon::server {
@@ -22,38 +21,32 @@ std::string text_of(const element& value, const std::string& where) {
   return std::string(text);
 }
 
-// Of traces all values are strings, one or several.
-SettingValue trace_value(const element& value, const std::string& where) {
-  simdjson::dom::array values;
-  if (value.get(values) != simdjson::SUCCESS)
-    return std::vector<std::string>{text_of(value, where)};
-  std::vector<std::string> texts;
-  for (const element& one : values) texts.push_back(text_of(one, where));
-  return texts;
-}
-
-SettingValue log_value(const element& value, const std::string& where) {
+// Null, and what Triton knows of: a flag, a number, a string or strings.
+std::optional<SettingValue> value_of(const element& value, const std::string& where) {
   bool flag = false;
   if (value.get(flag) == simdjson::SUCCESS) return flag;
   uint64_t number = 0;
   if (value.get(number) == simdjson::SUCCESS && number <= UINT32_MAX)
     return static_cast<uint32_t>(number);
-  return text_of(value, where);
+  simdjson::dom::array values;
+  if (value.get(values) != simdjson::SUCCESS)
+    return value.is_null() ? std::optional<SettingValue>() : text_of(value, where);
+  std::vector<std::string> texts;
+  for (const element& one : values) texts.push_back(text_of(one, where));
+  return texts;
 }
 
-Settings settings_of(const Body& body,
-                     SettingValue (*value_of)(const element&, const std::string&)) {
+SettingChanges changes_of(const Body& body) {
   simdjson::dom::parser parser;
   object fields;
   if (body.empty() || parser.parse(body.data(), body.size(), true).get(fields) != simdjson::SUCCESS)
     throw Error{"expected an object of settings"};
-  Settings settings;
+  SettingChanges changes;
   for (const auto& [key, value] : fields) {
     const std::string name(key);
-    // Null asks for what the server does by itself.
-    if (!value.is_null()) settings[name] = value_of(value, "setting '" + printable(name) + "'");
+    changes[name] = value_of(value, "setting '" + printable(name) + "'");
   }
-  return settings;
+  return changes;
 }
 
 Json json_of(const Settings& settings) {
@@ -63,26 +56,32 @@ Json json_of(const Settings& settings) {
   return json;
 }
 
-RestResponse response_to(const RestRequest& request, const Settings& current,
-                         SettingValue (*value_of)(const element&, const std::string&)) {
+// @param change takes changes, or says why not.
+template <class Change, class Current>
+RestResponse response_to(const RestRequest& request, Change change, Current current) {
   if (request.method != "GET" && request.method != "POST")
     return error_response(405, "expected GET or POST, found " + printable(request.method));
   if (request.method == "POST") {
-    const auto wanted = session::guard([&] { return settings_of(*request.body, value_of); });
+    const auto wanted = session::guard([&] { return changes_of(*request.body); });
     if (!wanted) return error_response(400, wanted.error());
-    if (const auto error = check_settings(*wanted, current)) return error_response(*error);
+    if (const auto error = change(*wanted)) return error_response(*error);
   }
-  return json_response(json_of(current));
+  return json_response(json_of(current()));
 }
 
 }  // namespace
 
-RestResponse log_settings_response(const RestRequest& request) {
-  return response_to(request, log_settings(), log_value);
+RestResponse log_settings_response(ServerLog& log, const RestRequest& request) {
+  return response_to(
+      request, [&](const SettingChanges& wanted) { return log.change(wanted); },
+      [&] { return log.settings(); });
 }
 
-RestResponse trace_settings_response(const RestRequest& request) {
-  return response_to(request, trace_settings(), trace_value);
+RestResponse trace_settings_response(RequestTraces& traces, const std::string& model,
+                                     const RestRequest& request) {
+  return response_to(
+      request, [&](const SettingChanges& wanted) { return traces.change(model, wanted); },
+      [&] { return traces.settings(model); });
 }
 
 }  // namespace tenon::server

@@ -67,9 +67,9 @@ std::string access_line(const AccessRecord& record, std::chrono::system_clock::t
   line["bytes_in"] = record.bytes_in;
   line["bytes_out"] = record.bytes_out;
   line["duration_us"] = microseconds(end - record.begin);
-  if (record.compute.count() > 0) {
-    line["queue_us"] = microseconds(record.queue);
-    line["compute_us"] = microseconds(record.compute);
+  if (record.times.are_known()) {
+    line["queue_us"] = microseconds(record.times.compute - record.times.queue);
+    line["compute_us"] = microseconds(record.times.end - record.times.compute);
   }
   add("trace", record.trace);
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -21,8 +21,7 @@ struct AccessRecord {
   std::string status;  ///< "200", or gRPC's "OK"
   size_t bytes_in = 0, bytes_out = 0;
   Clock::time_point begin = Clock::now();
-  /// Of an inference: what it waited for a batch, and what its batch took.
-  Clock::duration queue{}, compute{};
+  InferTimes times = {};  ///< of an inference
 };
 
 /// Of one line: what clients have sent is on it as strings of JSON, each cut at 256 bytes.

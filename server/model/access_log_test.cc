@@ -26,8 +26,7 @@ TEST(AccessLog, ALineSaysWhatIsKnownOfARequest) {
   record.status = "200";
   record.bytes_in = 10;
   record.bytes_out = 20;
-  record.queue = microseconds(100);
-  record.compute = microseconds(300);
+  record.times = {record.begin, record.begin + microseconds(100), record.begin + microseconds(400)};
   record.trace = "00-a-b-01";
   // GNU date: date -u -d @1700000000
   const std::chrono::system_clock::time_point now(microseconds(1'700'000'000'000'042));

@@ -43,7 +43,8 @@ inference::ModelConfig message_of(const ModelMetadata& metadata) {
   message.set_max_batch_size(has_batch ? static_cast<int32_t>(metadata.max_batch) : 0);
   describe(metadata.inputs, has_batch, *message.mutable_input());
   describe(metadata.outputs, has_batch, *message.mutable_output());
-  if (message.version_policy().policy_choice_case() == inference::ModelVersionPolicy::POLICY_CHOICE_NOT_SET)
+  if (message.version_policy().policy_choice_case()
+      == inference::ModelVersionPolicy::POLICY_CHOICE_NOT_SET)
     message.mutable_version_policy()->mutable_latest()->set_num_versions(1);
   if (is_ensemble) return message;
   if (message.backend().empty()) message.set_backend("tenon");

@@ -52,11 +52,17 @@ struct InferRequest {
   Clock::time_point begin = Clock::now();
 };
 
+/// When a request began to wait for its batch, and when that ran.
+struct InferTimes {
+  Clock::time_point queue, compute, end;
+
+  bool are_known() const { return end > compute; }
+};
+
 struct InferResponse {
   std::string model, version, id;
   std::vector<NamedTensor> outputs;
-  /// What the request waited for its batch, and what that took; zero where it is not known.
-  Clock::duration queue{}, compute{};
+  InferTimes times = {};
 };
 
 /// Why there is no response. HTTP and gRPC have a status for each.

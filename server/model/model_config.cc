@@ -29,7 +29,8 @@ class Errors final : public pb::io::ErrorCollector {
   std::vector<std::string> unused;
 };
 
-inference::ModelConfig parse(const std::string& text, bool is_json, std::vector<std::string>& unused) {
+inference::ModelConfig parse(const std::string& text, bool is_json,
+                             std::vector<std::string>& unused) {
   inference::ModelConfig message;
   if (is_json) {
     pb::util::JsonParseOptions options;
@@ -130,7 +131,8 @@ void take_batching(const inference::ModelDynamicBatching& from, ModelConfig& to)
 // "FP32"; empty for TYPE_INVALID.
 std::string datatype_text(inference::DataType type) {
   constexpr std::string_view kPrefix = "TYPE_";
-  return type == inference::TYPE_INVALID ? "" : inference::DataType_Name(type).substr(kPrefix.size());
+  return type == inference::TYPE_INVALID ? ""
+                                         : inference::DataType_Name(type).substr(kPrefix.size());
 }
 
 DataType tensor_type(inference::DataType type, const std::string& where) {

@@ -75,8 +75,7 @@ class PipelineModel final : public Model {
     };
     stages.postprocess = [this](InferRequest& request, RanTensors& made, const serve::JobContext&) {
       InferResponse response = response_of(request, made.tensors);
-      response.queue = made.begin - request.begin;
-      response.compute = made.end - made.begin;
+      response.times = {request.begin, made.begin, made.end};
       return Result<InferResponse>(std::move(response));
     };
     stages.batch_key = serve::shape_key;

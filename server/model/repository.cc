@@ -56,8 +56,8 @@ Repository::~Repository() {
   stop();
 }
 
-void Repository::log(const std::string& line) const {
-  if (options_.log) options_.log(line);
+void Repository::log(Severity severity, const std::string& line) const {
+  if (options_.log) options_.log(severity, line);
 }
 
 // The ensemble is not among the members of its members.
@@ -99,7 +99,8 @@ Repository::Versions Repository::load_versions(const std::string& name, const Mo
   if (config.caches_responses && options_.cache == nullptr)
     unused.emplace_back("response_cache, as the server has no --cache-config");
   for (const std::string& field : unused)
-    log(printable(name) + ": its configuration has a field without effect: " + field);
+    log(Severity::kWarning,
+        printable(name) + ": its configuration has a field without effect: " + field);
   const std::set<std::string> members = members_of(config);
   {
     const std::lock_guard lock(mutex_);
@@ -151,7 +152,7 @@ void Repository::load_files(const std::string& name, const ModelFiles& files) {
     entry.reason = cause.text;
   }
   if (!entry.reason.empty()) {
-    log(entry.reason);
+    log(Severity::kError, entry.reason);
     const std::lock_guard lock(mutex_);
     Entry& now = entries_[name];
     now.files = files;  // it is tried again when they change
@@ -169,7 +170,7 @@ void Repository::load_files(const std::string& name, const ModelFiles& files) {
   const std::string reason = entry.reason;
   for (const auto& [number, version] : entry.versions)
     if (version.model != nullptr)
-      log(printable(name) + ": version " + std::to_string(number) + " is ready");
+      log(Severity::kInfo, printable(name) + ": version " + std::to_string(number) + " is ready");
   const bool is_served = serves(entry.versions);
   replace(name, std::move(entry));
   if (is_served) load_dependents(name);
@@ -214,7 +215,7 @@ void Repository::unload_versions(const std::string& name, ModelFiles files) {
   Entry entry;
   entry.files = std::move(files);
   replace(name, std::move(entry));
-  log(printable(name) + ": unloaded");
+  log(Severity::kInfo, printable(name) + ": unloaded");
 }
 
 Result<void> Repository::start() noexcept {

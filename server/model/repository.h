@@ -16,6 +16,7 @@
 #include "models.h"
 #include "pipeline_model.h"
 #include "response_cache.h"
+#include "server_log.h"
 
 namespace tenon::server {
 
@@ -28,8 +29,7 @@ struct RepositoryOptions {
   std::shared_ptr<ResponseCache> cache;  ///< of models that want one; null for none
   /// How often folders are looked at for changes; 0 for never.
   std::chrono::milliseconds poll{0};
-  /// Called with what happens to models, a line each.
-  std::function<void(const std::string&)> log;
+  Log log;  ///< of what happens to models
 };
 
 class Repository final : public Models {
@@ -78,7 +78,7 @@ class Repository final : public Models {
   void replace(const std::string& name, Entry entry);
   void unload_versions(const std::string& name, ModelFiles files);
   void poll();
-  void log(const std::string& line) const;
+  void log(Severity severity, const std::string& line) const;
 
   const RepositoryOptions options_;
   std::mutex loading_;  // one model is loaded at a time

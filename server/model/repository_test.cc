@@ -112,7 +112,8 @@ TEST_F(RepositoryTest, AConfigurationThatIsGivenStandsInForThatOfTheFolder) {
   EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 3u);
   EXPECT_THAT(found(*models, "scale")->metadata().outputs[0].labels, ElementsAre("cat", "dog"));
   // What cannot be loaded leaves the model as it is.
-  EXPECT_THAT(models->load("scale", "{").error(), HasSubstr("scale: the configuration that is given"));
+  EXPECT_THAT(models->load("scale", "{").error(),
+              HasSubstr("scale: the configuration that is given"));
   EXPECT_THAT(models->load("scale", R"({"name": "other"})").error(), HasSubstr("name: expected"));
   EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 3u);
   ASSERT_TRUE(models->load("scale"));

@@ -62,8 +62,7 @@ std::variant<OutputResponse, RequestError> prepare_outputs(const RequestedTensor
                           std::move(response.version),
                           std::move(response.id),
                           {},
-                          response.queue,
-                          response.compute};
+                          response.times};
   for (NamedTensor& named : response.outputs) {
     OutputTensor output{std::move(named.name), std::move(named.tensor)};
     const auto found = wanted.outputs.find(output.name);

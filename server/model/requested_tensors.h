@@ -35,7 +35,7 @@ struct OutputTensor {
 struct OutputResponse {
   std::string model, version, id;
   std::vector<OutputTensor> outputs;
-  Clock::duration queue{}, compute{};  ///< as of InferResponse
+  InferTimes times = {};
 };
 
 /// Gives inputs that are in shared memory their elements. An error names the input.

@@ -8,6 +8,7 @@ import urllib.request
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http
+from google.protobuf import json_format
 from onnx import TensorProto, helper, save
 from tritonclient.utils import shared_memory
 
@@ -154,6 +155,38 @@ class ServeExtensions(ServerTest):
             self.assertGreater(min(line["bytes_in"], line["bytes_out"]), 16)
         self.assertEqual((lines[0]["method"], lines[0]["path"]), ("POST", "/v2/models/linear/infer"))
         self.assertEqual(lines[2]["method"], "ModelInfer")
+
+    def test_traces(self):
+        self.write_model()
+        file = self.folder / "trace.json"
+        self.start("--trace-config", f"triton,file={file}", "--trace-config", "rate=2")
+        x = np.ones((2, 3), np.float32)
+        for module, client in self.clients():
+            client.infer("linear", [self.input_of(module, x)])  # they are still off
+            client.update_trace_settings(settings={"trace_level": ["TIMESTAMPS"]})
+            for number in range(4):
+                client.infer("linear", [self.input_of(module, x)], request_id=str(number))
+            client.update_trace_settings(settings={"trace_level": "OFF"})
+        entries = json.loads(file.read_text())  # while the server runs
+        self.assertEqual([(entry["model_name"], entry["request_id"]) for entry in entries[::2]], [("linear", "0"), ("linear", "2")] * 2)
+        for request, trace in zip(entries[::2], entries[1::2]):
+            self.assertEqual(request["id"], trace["id"])
+            self.assertEqual([stamp["name"] for stamp in trace["timestamps"]],
+                             ["REQUEST_START", "QUEUE_START", "COMPUTE_START", "COMPUTE_END", "REQUEST_END"])
+            times = [stamp["ns"] for stamp in trace["timestamps"]]
+            self.assertEqual(times, sorted(times))
+
+    def test_a_configuration_is_given_with_a_load(self):
+        self.write_model()
+        self.start("--model-control-mode=explicit")
+        for _, client in self.clients():
+            client.load_model("linear", config=json.dumps({"max_batch_size": 3, "instance_group": [{"count": 2}]}))
+            config = client.get_model_config("linear")
+            config = config if isinstance(config, dict) else json_format.MessageToDict(config.config, preserving_proto_field_name=True)
+            self.assertEqual((config["max_batch_size"], config["instance_group"][0]["count"]), (3, 2))
+            client.load_model("linear")
+            with self.assertRaisesRegex(Exception, "max_batch_size"):
+                client.load_model("linear", config='{"max_batch_size": "many"}')
 
     def test_refused_tokens_are_in_the_access_log(self):
         self.write_model()
