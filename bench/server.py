@@ -148,10 +148,11 @@ def large(options, folder):
 
 def compile_peer(name, *options):
     """The program of bench/NAME.cc, over the server's schema."""
-    built = ROOT / "build/release/server/grpc"
+    built = ROOT / "build/release/server"
     program, source = ROOT / ".cache/bench" / name, ROOT / f"bench/{name}.cc"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{built}/schema", source, built / "libtenon_grpc_schema.a", "-o", program, *options,
+        subprocess.run(["g++", "-O2", "-std=c++17", f"-I{built}/grpc/schema", f"-I{built}/model", source,
+                        built / "grpc/libtenon_grpc_schema.a", built / "model/libtenon_server_schema.a", "-o", program, *options,
                         "-lgrpc++", "-lgrpc", "-lgpr", "-labsl_synchronization", "-lprotobuf", "-lpthread"], check=True)
     return program
 

@@ -329,6 +329,13 @@ void print_status(const Options& options) {
 }  // namespace
 }  // namespace tenon::server
 
+// What jemalloc reads: memory of large tensors is kept for the next ones, also for smaller parts of
+// them, and given back ten seconds after the last.
+extern "C" {
+__attribute__((visibility("default"))) const char* malloc_conf =
+    "oversize_threshold:0,lg_extent_max_active_fit:12,background_thread:true";
+}
+
 int main(int count, char** words) {
   tenon::server::Options options;
   CLI::App app("Serves models by the Open Inference Protocol (KServe v2) over HTTP and gRPC.",

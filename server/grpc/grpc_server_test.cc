@@ -205,7 +205,7 @@ TEST_F(GrpcServerTest, CallsNeedTheToken) {
     expect(infer_with(wrong), StatusCode::UNAUTHENTICATED,
            "the metadata 'authorization' is not 'Bearer ' and the server's token");
   }
-  EXPECT_EQ(models_.switches().requests, 0u);
+  EXPECT_EQ(models_.switches().count(), 0u);
   EXPECT_TRUE(infer_with("Bearer s3cret").ok());
   EXPECT_TRUE(infer_with("bearer s3cret").ok());
 

@@ -273,7 +273,7 @@ TEST_F(InferRequestTest, ErrorsAreInvalidArguments) {
   expect(infer(request), kInvalid,
          "input 'x': datatype 'FP64' is not supported; expected FP32, FP16, BF16, INT8, UINT8, "
          "INT32, INT64 or BOOL");
-  EXPECT_EQ(models_.switches().requests, 0u);
+  EXPECT_EQ(models_.switches().count(), 0u);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class PlainStream final : private Plain, public ByteStream {
   bool is_tls() const override { return false; }
   void handshake(Done done) override { done({}, 0); }
   void read_some(asio::mutable_buffer to, Done done) override {
+    wait_for(to.size());
     socket_.async_read_some(to, std::move(done));
   }
   void write_some(const Buffers& from, Done done) override {
@@ -54,6 +55,18 @@ class PlainStream final : private Plain, public ByteStream {
     bytes = static_cast<size_t>(std::max<ssize_t>(sent, 0));
     return bytes == asio::buffer_size(from);
   }
+
+ private:
+  // Of a large part, each segment would wake up the thread.
+  void wait_for(size_t bytes) {
+    constexpr size_t kMin = size_t{64} << 10, kMax = size_t{512} << 10;
+    const int wanted = bytes <= kMin ? 1 : static_cast<int>(std::min(bytes, kMax));
+    if (std::exchange(low_watermark_, wanted) == wanted) return;
+    error_code ignored;
+    socket_.set_option(asio::socket_base::receive_low_watermark(wanted), ignored);
+  }
+
+  int low_watermark_ = 1;
 };
 
 struct Encrypted {

@@ -43,6 +43,16 @@ struct FakeSwitches {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, std::chrono::seconds(10), [&] { return waiting == count; });
   }
+  /// The request that came last.
+  SeenRequest seen() {
+    const std::scoped_lock lock(mutex);
+    return last;
+  }
+  /// How many came.
+  size_t count() {
+    const std::scoped_lock lock(mutex);
+    return requests;
+  }
   void fail_with(std::optional<RequestError> error) {
     const std::scoped_lock lock(mutex);
     failure = std::move(error);

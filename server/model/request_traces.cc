@@ -101,8 +101,7 @@ Result<void> RequestTraces::open_file() {
   return session::guard([&] {
     const std::string path =
         all_.settings.log_frequency == 0 ? path_ : path_ + "." + std::to_string(files_);
-    descriptor_ =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0640);
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0640);
     struct stat info{};
     if (descriptor_ >= 0 && (::fstat(descriptor_, &info) != 0 || !S_ISREG(info.st_mode))) {
       ::close(descriptor_);
@@ -240,8 +239,9 @@ std::optional<RequestError> RequestTraces::change(const std::string& model,
       sampling.settings = all_.settings;
       apply(sampling.own, sampling.settings);
     }
-    are_on_ = all_.settings.is_on
-              || std::ranges::any_of(models_, [](const auto& of) { return of.second.settings.is_on; });
+    are_on_ = all_.settings.is_on || std::ranges::any_of(models_, [](const auto& of) {
+                return of.second.settings.is_on;
+              });
   });
   if (changed) return std::nullopt;
   return RequestError{Failure::kInvalid, changed.error()};

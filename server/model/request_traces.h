@@ -70,7 +70,8 @@ class RequestTraces {
   uint64_t traces_ = 0, of_file_ = 0, files_ = 0;
 };
 
-/// Of a JSON list: the request, and its times in nanoseconds. Texts of clients are cut at 256 bytes.
+/// Of a JSON list: the request, and its times in nanoseconds. Texts of clients are cut at 256
+/// bytes.
 std::string trace_text(uint64_t id, const AccessRecord& record, Clock::time_point end);
 
 }  // namespace tenon::server

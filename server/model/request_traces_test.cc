@@ -48,8 +48,7 @@ class RequestTracesTest : public ::testing::Test {
   }
   static SettingValue text(const std::string& value) { return std::vector<std::string>{value}; }
 
-  const fs::path folder_ =
-      fs::path(::testing::TempDir()) / ("traces." + std::to_string(getpid()));
+  const fs::path folder_ = fs::path(::testing::TempDir()) / ("traces." + std::to_string(getpid()));
   const std::string file_ = folder_ / "trace.json";
   RequestTraces traces_;
 };
@@ -57,17 +56,18 @@ class RequestTracesTest : public ::testing::Test {
 TEST_F(RequestTracesTest, ATraceIsTheRequestAndItsTimes) {
   const AccessRecord record = record_of("m");
   const Json trace = Json::parse("[" + trace_text(7, record, record.begin + nanoseconds(60)) + "]");
-  EXPECT_EQ(trace[0], (Json{{"id", 7}, {"model_name", "m"}, {"model_version", "3"},
-                            {"request_id", "an id"}}));
+  EXPECT_EQ(
+      trace[0],
+      (Json{{"id", 7}, {"model_name", "m"}, {"model_version", "3"}, {"request_id", "an id"}}));
   const int64_t begin = nanoseconds(record.begin.time_since_epoch()).count();
   const auto stamp = [&](const char* name, int64_t after) {
     return Json{{"name", name}, {"ns", begin + after}};
   };
-  EXPECT_EQ(trace[1], (Json{{"id", 7},
-                            {"timestamps",
-                             {stamp("REQUEST_START", 0), stamp("QUEUE_START", 10),
-                              stamp("COMPUTE_START", 20), stamp("COMPUTE_END", 50),
-                              stamp("REQUEST_END", 60)}}}));
+  EXPECT_EQ(trace[1],
+            (Json{{"id", 7},
+                  {"timestamps",
+                   {stamp("REQUEST_START", 0), stamp("QUEUE_START", 10), stamp("COMPUTE_START", 20),
+                    stamp("COMPUTE_END", 50), stamp("REQUEST_END", 60)}}}));
   AccessRecord refused;
   refused.model = "m";
   EXPECT_EQ(Json::parse("[" + trace_text(1, refused, refused.begin) + "]")[1]["timestamps"].size(),
@@ -75,7 +75,8 @@ TEST_F(RequestTracesTest, ATraceIsTheRequestAndItsTimes) {
 }
 
 TEST_F(RequestTracesTest, TheFileIsAWholeListAtAnyTime) {
-  ASSERT_TRUE(traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}, {"trace_rate", text("1")}}));
+  ASSERT_TRUE(
+      traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}, {"trace_rate", text("1")}}));
   EXPECT_EQ(read(), Json::array());
   for (size_t i = 1; i <= 3; ++i) {
     add("m");
@@ -133,14 +134,16 @@ TEST_F(RequestTracesTest, WhatCannotBeIsNamedAndNothingChanges) {
   EXPECT_THAT(change({{"trace_rate", text("0")}}), HasSubstr("'trace_rate': expected a number"));
   EXPECT_THAT(change({{"trace_count", text("1x")}}), HasSubstr("found '1x'"));
   EXPECT_THAT(change({{"trace_file", text("/etc/passwd")}}), HasSubstr("only --trace-config"));
-  EXPECT_THAT(change({{"trace_rate", text("5")}, {"x", text("1")}}), HasSubstr("'x': there is none"));
+  EXPECT_THAT(change({{"trace_rate", text("5")}, {"x", text("1")}}),
+              HasSubstr("'x': there is none"));
   EXPECT_THAT(change({{"log_frequency", text("5")}}, "m"), HasSubstr("files are of all models"));
   EXPECT_EQ(traces_.settings("").at("trace_rate"), SettingValue(std::string("1000")));
 }
 
 // The limit is of the whole process, and so is what the kernel sends where it is passed.
 TEST_F(RequestTracesTest, AFullDiskLeavesAWholeList) {
-  ASSERT_TRUE(traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}, {"trace_rate", text("1")}}));
+  ASSERT_TRUE(
+      traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}, {"trace_rate", text("1")}}));
   add("m", 2);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -61,20 +62,20 @@ class Server:
         return self.process.poll() is None
 
     def end(self):
-        """SIGTERM; the exit status, and the last of what it logged."""
+        """SIGTERM; the exit status. Of a server that ends with another than 0, what it logged is shown."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=60), self.logged()
+            status = self.process.wait(timeout=60)
+            self.reader.wait()
+            if status != 0:
+                self.log.seek(0)
+                sys.stderr.write(self.log.read()[-20000:])
+            return status
         finally:
             self.process.kill()
+            self.reader.wait()
             self.process.stderr.close()
             self.log.close()
-
-    def logged(self, characters=20000):
-        """The last of what the server logged, which has ended."""
-        self.reader.wait()
-        self.log.seek(0)
-        return self.log.read()[-characters:]
 
 
 def write_products(path, size, layers, end, seed=5):
