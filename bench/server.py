@@ -4,7 +4,8 @@
     python bench/server.py overhead                  # a model of no work: one client, and 64; beside gRPC that answers at once
     python bench/server.py large                     # tensors of 50 MB, beside memcpy and a bare socket
     python bench/server.py models --models resnet50  # concurrency 1, 8, 64, 512, beside OpenVINO and ONNX Runtime
-    python bench/server.py all --json server.json    # the three of them; results of other runs in the file stay
+    python bench/server.py saturation --seconds 4    # eight clients beside the plan alone, in turns
+    python bench/server.py all --json server.json    # all of them; results of other runs in the file stay
 
 Peers: OpenVINO behind gRPC's callback API in C++ (openvino_server.cc, compiled here), in both of its performance modes, and ONNX
 Runtime behind gRPC's asyncio API and behind Ray Serve. OpenVINO Model Server itself is neither on PyPI nor in Debian. All servers and the load
@@ -211,6 +212,29 @@ def models_beside_peers(options, folder):
     return rows
 
 
+def saturation(options, folder):
+    """Answers a second of eight clients beside the plan alone, in turns, as machines change their pace: medians of the rounds."""
+    rows = []
+    for model in options.models:
+        plan = folder / f"models/{model}.plan"
+        plan.parent.mkdir(exist_ok=True)
+        build(MODELS / f"{model}.onnx", plan)
+        rates = {"http": [], "grpc": []}
+        with tenon_server(plan.parent) as server:
+            for _ in range(5):
+                for protocol, of_protocol in rates.items():
+                    before = engine(plan, seconds=options.seconds)[1]
+                    level, = load(model, f"127.0.0.1:{getattr(server, protocol)}", "--concurrency-range=8", f"--input-data={INPUTS.get(model, 'random')}",
+                                  protocol=protocol, seconds=options.seconds)
+                    of_protocol.append((level["answersPerSecond"], statistics.mean((before, engine(plan, seconds=options.seconds)[1]))))
+        for protocol, of_protocol in rates.items():
+            rows.append({"what": f"{model}: {protocol}", "engine/s": statistics.median(alone for _, alone in of_protocol),
+                         "answers/s": statistics.median(rate for rate, _ in of_protocol),
+                         "% of the engine": 100 * statistics.median(rate / alone for rate, alone in of_protocol)})
+        plan.unlink()
+    return rows
+
+
 def table(rows):
     columns = list(dict.fromkeys(column for row in rows for column in row))
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
@@ -218,7 +242,7 @@ def table(rows):
         print("| " + " | ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in (row.get(column, "") for column in columns)) + " |")
 
 
-PARTS = {"overhead": overhead, "large": large, "models": models_beside_peers}
+PARTS = {"overhead": overhead, "large": large, "models": models_beside_peers, "saturation": saturation}
 
 
 def main():

@@ -150,7 +150,7 @@ def server_section(results):
     for name in names:
         of_model = [row for row in rows if row["what"].startswith(name + ":")]
         ours, peers = ([row for row in of_model if ("Tenon" in row["what"]) == is_ours] for is_ours in (True, False))
-        best = {level: max(row[level] for row in ours) / max(row[level] for row in peers) for level in levels}
+        best = {level: max(row[level] for row in ours) / max(row[level] for row in peers) for level in levels if all(level in row for row in of_model)}
         models += [*of_model, {"what": f"{name}: the quicker Tenon / the quickest peer"} | best]
     columns = {level: f"{level} at a time" for level in levels}
     columns |= {"% of the engine": "% of the engine", "over the engine us": "one client: p50 over the engine, µs",
@@ -162,6 +162,10 @@ def server_section(results):
 ## Models: requests a second
 
 {server_table(models, columns)}
+
+## Eight clients beside the plan alone
+
+{server_table(results["saturation"], {"engine/s": "the plan: runs a second", "answers/s": "answers a second", "% of the engine": "% of the plan"})}
 
 ## A Relu of 16 floats
 

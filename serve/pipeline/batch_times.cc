@@ -1,6 +1,7 @@
 #include "batch_times.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::serve {
 
@@ -34,6 +35,21 @@ double BatchTimes::seconds(size_t size) const {
 
 Clock::duration BatchTimes::time(size_t size) const {
   return std::chrono::duration_cast<Clock::duration>(Seconds(std::max(0.0, seconds(size))));
+}
+
+size_t BatchTimes::efficient_size(size_t jobs) {
+  constexpr double kShortest = 1e-3, kEqual = 1.01;
+  constexpr size_t kWhile = 64;
+  if (jobs <= 1 || seconds_[jobs] < kShortest || ++choices_ % kWhile == 0) return jobs;
+  const auto each = [&](size_t size) {
+    return seconds_[size] == kUnknown ? std::numeric_limits<double>::infinity()
+                                      : seconds_[size] / static_cast<double>(size);
+  };
+  double least = each(jobs);
+  for (size_t size = 1; size < jobs; ++size) least = std::min(least, each(size));
+  size_t size = 1;
+  while (each(size) > least * kEqual) ++size;
+  return size;
 }
 
 Clock::duration BatchTimes::worthwhile_wait(size_t size) const {

@@ -47,6 +47,29 @@ TEST(BatchTimes, DoesNotWaitBeforeItKnows) {
   EXPECT_EQ(times.worthwhile_wait(1).count(), 0);
 }
 
+TEST(BatchTimes, AsManyRunTogetherAsTakeTheLeastTimeEach) {
+  BatchTimes times(8);
+  times.ran(1, milliseconds(100));
+  EXPECT_EQ(times.efficient_size(8), 8u);  // nothing is known of it
+  times.ran(4, milliseconds(360));
+  times.ran(8, milliseconds(800));
+  EXPECT_EQ(times.efficient_size(8), 4u);
+  EXPECT_EQ(times.efficient_size(4), 4u);
+  EXPECT_EQ(times.efficient_size(1), 1u);
+  times.ran(2, milliseconds(181));
+  EXPECT_EQ(times.efficient_size(8), 2u);  // as quick as four, and answered sooner
+  size_t large = 0;
+  for (int i = 0; i < 640; ++i) large += times.efficient_size(8) == 8 ? 1 : 0;
+  EXPECT_EQ(large, 10u);
+}
+
+TEST(BatchTimes, ShortBatchesAreWhole) {
+  BatchTimes times(4);
+  times.ran(1, std::chrono::microseconds(10));
+  times.ran(4, std::chrono::microseconds(900));
+  EXPECT_EQ(times.efficient_size(4), 4u);
+}
+
 TEST(BatchTimes, InterpolatesBetweenMeasuredSizes) {
   BatchTimes times(8);
   EXPECT_EQ(times.time(3).count(), 0);

@@ -112,6 +112,33 @@ TEST(Pipeline, WaitsForPreferredBatches) {
   EXPECT_EQ(sizes, (std::vector<size_t>{4, 2}));
 }
 
+TEST(Pipeline, BatchesAreOfTheSizeThatTakesTheLeastTimeForAJob) {
+  std::vector<size_t> sizes;
+  Gate gate;
+  IntStages stages = doubling();
+  stages.instances[0].warm_up = [] {
+    return Result<std::vector<BatchTime>>(
+        {{1, milliseconds(3)}, {2, milliseconds(4)}, {4, milliseconds(16)}});
+  };
+  stages.instances[0].run = [&](std::span<int* const> batch) -> BatchResult<int> {
+    gate.pass();
+    sizes.push_back(batch.size());
+    std::this_thread::sleep_for(milliseconds(2) * batch.size());
+    return std::vector<int>(batch.size());
+  };
+  PipelineOptions options;
+  options.max_batch = 4;
+  options.max_prepared = 16;
+  const auto pipeline = start_doubling(options, std::move(stages));
+  const auto first = pipeline->commit(0);
+  gate.await(1);
+  const auto futures = pipeline->commits(std::vector<int>(8));
+  std::this_thread::sleep_for(milliseconds(50));  // all are ready
+  gate.open();
+  for (const auto& future : futures) EXPECT_TRUE(future.get());
+  EXPECT_EQ(sizes, (std::vector<size_t>{1, 2, 2, 2, 2}));
+}
+
 TEST(Pipeline, BatchesOnlyJobsOfOneKey) {
   IntStages stages = doubling();
   stages.batch_key = [](const int& x) { return static_cast<uint64_t>(x % 3); };

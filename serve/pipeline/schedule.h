@@ -128,7 +128,7 @@ class Schedule {
   };
   Group group_of(Queue::iterator first, Time now, std::vector<PipelineJob*>& batch);
   void start_batch(std::vector<PipelineJob*>& batch, size_t wanted, Time now);
-  size_t batch_cost(size_t cost) const;
+  size_t batch_cost(size_t cost);
 
   const PipelineOptions options_;
   const size_t all_instances_;

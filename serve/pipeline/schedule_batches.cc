@@ -5,12 +5,13 @@
 
 namespace tenon::serve {
 
-// The largest preferred size that is there; all, if there are fewer.
-size_t Schedule::batch_cost(size_t cost) const {
+// The largest preferred size that is there; without one, what the measured times say.
+size_t Schedule::batch_cost(size_t cost) {
   size_t best = 0;
   for (const size_t size : options_.preferred_batches)
     if (size <= cost) best = std::max(best, size);
-  return best == 0 ? cost : best;
+  if (best > 0) return best;
+  return options_.adaptive ? times_.efficient_size(cost) : cost;
 }
 
 // The jobs that may run with the first one, as many as fit, fill the batch: none of them costs
