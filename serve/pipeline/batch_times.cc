@@ -45,10 +45,10 @@ size_t BatchTimes::efficient_size(size_t jobs) {
     return seconds_[size] == kUnknown ? std::numeric_limits<double>::infinity()
                                       : seconds_[size] / static_cast<double>(size);
   };
-  double least = each(jobs);
-  for (size_t size = 1; size < jobs; ++size) least = std::min(least, each(size));
+  double min = each(jobs);
+  for (size_t size = 1; size < jobs; ++size) min = std::min(min, each(size));
   size_t size = 1;
-  while (each(size) > least * kEqual) ++size;
+  while (each(size) > min * kEqual) ++size;
   return size;
 }
 

@@ -57,7 +57,7 @@ TEST(BatchTimes, AsManyRunTogetherAsTakeTheLeastTimeEach) {
   EXPECT_EQ(times.efficient_size(4), 4u);
   EXPECT_EQ(times.efficient_size(1), 1u);
   times.ran(2, milliseconds(181));
-  EXPECT_EQ(times.efficient_size(8), 2u);  // as quick as four, and answered sooner
+  EXPECT_EQ(times.efficient_size(8), 2u);  // as fast as four, and answered sooner
   size_t large = 0;
   for (int i = 0; i < 640; ++i) large += times.efficient_size(8) == 8 ? 1 : 0;
   EXPECT_EQ(large, 10u);
