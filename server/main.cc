@@ -153,7 +153,7 @@ void open_traces(const Options& options, RequestTraces& traces) {
     const size_t end = text.find('=');
     const std::string name = text.substr(0, end);
     const std::string value = end == std::string::npos ? "" : text.substr(end + 1);
-    if (name == "triton,file") {
+    if (name == "triton,file" && !value.empty()) {
       file = value;
     } else if (const auto found = kNames.find(name); found != kNames.end()) {
       settings[found->second] = value;

@@ -40,7 +40,11 @@ Clock::duration BatchTimes::time(size_t size) const {
 size_t BatchTimes::efficient_size(size_t jobs) {
   constexpr double kShortest = 1e-3, kEqual = 1.01;
   constexpr size_t kWhile = 64;
-  if (jobs <= 1 || seconds_[jobs] < kShortest || ++choices_ % kWhile == 0) return jobs;
+  if (jobs <= 1 || seconds_[jobs] < kShortest) return jobs;
+  if (++choices_ % kWhile == 0) {  // one size after the other
+    const size_t size = 1 + choices_ / kWhile % jobs;
+    return seconds_[size] == kUnknown ? jobs : size;
+  }
   const auto each = [&](size_t size) {
     return seconds_[size] == kUnknown ? std::numeric_limits<double>::infinity()
                                       : seconds_[size] / static_cast<double>(size);

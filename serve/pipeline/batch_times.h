@@ -28,9 +28,9 @@ class BatchTimes {
   Clock::duration worthwhile_wait(size_t size) const;
   /// Of `jobs` that are there, how many are to run together: those that take the least time each,
   /// and of sizes that differ by less than a hundredth the smallest, which answers sooner. All of
-  /// them before enough was measured, where a batch takes less than a millisecond, and once in a
-  /// while, so that what a larger one takes stays known. On a CPU a batch that leaves its caches
-  /// can take longer than its jobs one by one.
+  /// them before enough was measured, and where a batch takes less than a millisecond. Once in a
+  /// while it is another size, so that what that takes stays known. On a CPU a batch that leaves
+  /// its caches can take longer than its jobs one by one.
   size_t efficient_size(size_t jobs);
   /// Of a batch of that size; zero before anything was measured.
   Clock::duration time(size_t size) const;

@@ -58,9 +58,10 @@ TEST(BatchTimes, AsManyRunTogetherAsTakeTheLeastTimeEach) {
   EXPECT_EQ(times.efficient_size(1), 1u);
   times.ran(2, milliseconds(181));
   EXPECT_EQ(times.efficient_size(8), 2u);  // as fast as four, and answered sooner
-  size_t large = 0;
-  for (int i = 0; i < 640; ++i) large += times.efficient_size(8) == 8 ? 1 : 0;
-  EXPECT_EQ(large, 10u);
+  size_t others = 0;
+  for (int i = 0; i < 640; ++i) others += times.efficient_size(8) == 2 ? 0 : 1;
+  EXPECT_GE(others, 8u);
+  EXPECT_LE(others, 10u);
 }
 
 TEST(BatchTimes, ShortBatchesAreWhole) {

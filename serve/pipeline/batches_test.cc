@@ -112,10 +112,12 @@ TEST(Pipeline, WaitsForPreferredBatches) {
   EXPECT_EQ(sizes, (std::vector<size_t>{4, 2}));
 }
 
-TEST(Pipeline, BatchesAreOfTheSizeThatTakesTheLeastTimeForAJob) {
+// Sizes of batches of eight jobs that wait, where two take the least time each.
+std::vector<size_t> sizes_of_batches(std::function<uint64_t(const int&)> batch_key) {
   std::vector<size_t> sizes;
   Gate gate;
   IntStages stages = doubling();
+  stages.batch_key = std::move(batch_key);
   stages.instances[0].warm_up = [] {
     return Result<std::vector<BatchTime>>(
         {{1, milliseconds(3)}, {2, milliseconds(4)}, {4, milliseconds(16)}});
@@ -132,11 +134,20 @@ TEST(Pipeline, BatchesAreOfTheSizeThatTakesTheLeastTimeForAJob) {
   const auto pipeline = start_doubling(options, std::move(stages));
   const auto first = pipeline->commit(0);
   gate.await(1);
-  const auto futures = pipeline->commits(std::vector<int>(8));
+  const auto futures = pipeline->commits({1, 1, 1, 1, 1, 1, 1, 1});
   std::this_thread::sleep_for(milliseconds(50));  // all are ready
   gate.open();
   for (const auto& future : futures) EXPECT_TRUE(future.get());
-  EXPECT_EQ(sizes, (std::vector<size_t>{1, 2, 2, 2, 2}));
+  return sizes;
+}
+
+TEST(Pipeline, BatchesAreOfTheSizeThatTakesTheLeastTimeForAJob) {
+  EXPECT_EQ(sizes_of_batches({}), (std::vector<size_t>{1, 2, 2, 2, 2}));
+}
+
+TEST(Pipeline, BatchesOfSeveralKeysAreWhole) {
+  const auto key = [](const int& x) { return static_cast<uint64_t>(x); };
+  EXPECT_EQ(sizes_of_batches(key), (std::vector<size_t>{1, 4, 4}));
 }
 
 TEST(Pipeline, BatchesOnlyJobsOfOneKey) {

@@ -128,13 +128,15 @@ class Schedule {
   };
   Group group_of(Queue::iterator first, Time now, std::vector<PipelineJob*>& batch);
   void start_batch(std::vector<PipelineJob*>& batch, size_t wanted, Time now);
-  size_t batch_cost(size_t cost);
+  size_t batch_cost(size_t cost, uint64_t key);
 
   const PipelineOptions options_;
   const size_t all_instances_;
   Queue waiting_, ready_, inferred_;
   JobState::Alarms alarms_;
   BatchTimes times_;
+  std::optional<uint64_t> key_;  // of all batches, so long as it is one
+  bool has_keys_ = false;        // several: measured times are of one and another
   Time last_ready_{};
   List answers_, left_;
   List in_order_;  // admitted jobs that are not handed out yet, if order matters

@@ -6,12 +6,14 @@
 namespace tenon::serve {
 
 // The largest preferred size that is there; without one, what the measured times say.
-size_t Schedule::batch_cost(size_t cost) {
+size_t Schedule::batch_cost(size_t cost, uint64_t key) {
   size_t best = 0;
   for (const size_t size : options_.preferred_batches)
     if (size <= cost) best = std::max(best, size);
   if (best > 0) return best;
-  return options_.adaptive ? times_.efficient_size(cost) : cost;
+  has_keys_ = has_keys_ || key_.value_or(key) != key;
+  key_ = key;
+  return options_.adaptive && !has_keys_ ? times_.efficient_size(cost) : cost;
 }
 
 // The jobs that may run with the first one, as many as fit, fill the batch: none of them costs
@@ -70,7 +72,8 @@ void Schedule::take_batch(std::vector<PipelineJob*>& batch, Time now, Time& look
   for (auto first = ready_.begin(); first != ready_.end(); ++first) {
     if ((*first)->state_.scan == scan_) continue;
     const Group group = group_of(first, now, batch);
-    if (group.wait_until <= now) return start_batch(batch, batch_cost(group.cost), now);
+    if (group.wait_until <= now)
+      return start_batch(batch, batch_cost(group.cost, (*first)->batch_key()), now);
     look_again = std::min(look_again, group.wait_until);
   }
   batch.clear();

@@ -107,6 +107,7 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     parser_->body_limit(options.max_body);
     stop_ = std::stop_source();
     is_read_ = is_head_ = false;
+    is_recorded_ = options.records != nullptr && options.records->are_wanted();
     record_ = {};
     record_.protocol = stream_->is_tls() ? "https" : "http";
     record_.remote = remote_;
@@ -148,7 +149,6 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     const auto& request = parser_->get();
     const HttpOptions& options = host_->options();
     is_head_ = request.method() == http::verb::head;
-    is_recorded_ = options.records != nullptr && options.records->are_wanted();
     if (is_recorded_) begin_record(request);
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
     if (auto refusal = refusal_of(request, options)) return end_with(*std::move(refusal));

@@ -367,7 +367,10 @@ Result<std::optional<std::string>> parse_load_config(const Body& body) noexcept 
     object fields, parameters;
     if (parser.parse(body.data(), body.size(), true).get(fields) != simdjson::SUCCESS)
       throw Error{"expected an object with parameters"};
-    if (fields["parameters"].get(parameters) != simdjson::SUCCESS) return config;
+    simdjson::dom::element value_of_parameters;
+    if (fields["parameters"].get(value_of_parameters) != simdjson::SUCCESS) return config;
+    if (value_of_parameters.get(parameters) != simdjson::SUCCESS)
+      throw Error{"parameters: expected an object"};
     for (const auto& [key, value] : parameters) {
       const std::string name(key);
       std::string_view text;

@@ -113,7 +113,7 @@ TEST_F(Rest, TheConfigurationIsWithoutTheBatch) {
             R"({"num_versions":1}},"max_batch_size":8,)"
             R"("input":[{"name":"x","data_type":"TYPE_FP32","dims":[4]}],)"
             R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[4]},)"
-            R"({"name":"sum","data_type":"TYPE_FP32"}],)"
+            R"({"name":"sum","data_type":"TYPE_FP32","dims":[]}],)"
             R"("instance_group":[{"name":"double","count":1}],"dynamic_batching":{},)"
             R"("backend":"tenon"})");
 }

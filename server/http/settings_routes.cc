@@ -33,7 +33,7 @@ std::optional<SettingValue> value_of(const element& value, const std::string& wh
     return value.is_null() ? std::optional<SettingValue>() : text_of(value, where);
   std::vector<std::string> texts;
   for (const element& one : values) texts.push_back(text_of(one, where));
-  return texts;
+  return texts.empty() ? std::optional<SettingValue>() : texts;
 }
 
 SettingChanges changes_of(const Body& body) {

@@ -49,12 +49,16 @@ int open_log(const std::string& path) {
 
 }  // namespace
 
+std::string cut_text(const std::string& text) {
+  constexpr size_t kLongest = 256;
+  return text.substr(0, kLongest);
+}
+
 std::string access_line(const AccessRecord& record, std::chrono::system_clock::time_point now,
                         Clock::time_point end) {
   nlohmann::ordered_json line = {{"time", time_text(now)}};
   const auto add = [&](const char* name, const std::string& text) {
-    constexpr size_t kLongest = 256;
-    if (!text.empty()) line[name] = text.substr(0, kLongest);
+    if (!text.empty()) line[name] = cut_text(text);
   };
   add("protocol", record.protocol);
   add("remote", record.remote);

@@ -24,6 +24,9 @@ struct AccessRecord {
   InferTimes times = {};  ///< of an inference
 };
 
+/// What clients have sent, as records say it: cut at 256 bytes.
+std::string cut_text(const std::string& text);
+
 /// Of one line: what clients have sent is on it as strings of JSON, each cut at 256 bytes.
 std::string access_line(const AccessRecord& record, std::chrono::system_clock::time_point now,
                         Clock::time_point end);

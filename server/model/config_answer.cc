@@ -35,7 +35,7 @@ void describe(const std::vector<TensorMetadata>& tensors, bool has_batch,
 
 inference::ModelConfig message_of(const ModelMetadata& metadata) {
   inference::ModelConfig message;
-  message.ParseFromString(metadata.config);
+  (void)message.ParseFromString(metadata.config);  // which it was serialized from
   const bool has_batch = metadata.max_batch > 1;
   const bool is_ensemble = message.has_ensemble_scheduling();
   message.set_name(metadata.name);
@@ -122,8 +122,13 @@ std::string config_message(const ModelMetadata& metadata) {
   return message_of(metadata).SerializeAsString();
 }
 
+// Dims are there where they are empty, too, as clients read them.
 Json config_json(const ModelMetadata& metadata) {
-  return json_of(message_of(metadata));
+  Json json = json_of(message_of(metadata));
+  for (const char* const list : {"input", "output"})
+    for (Json& tensor : json[list])
+      if (!tensor.contains("dims")) tensor["dims"] = Json::array();
+  return json;
 }
 
 }  // namespace tenon::server

@@ -265,6 +265,8 @@ Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) no
     const inference::ModelConfig message = parse(text, is_json, config.unused);
     check_enumerators(message);
     config.message = message.SerializeAsString();
+    if (!inference::ModelConfig().ParseFromString(config.message))
+      throw Error{"expected UTF-8 in all strings"};
     config.name = message.name();
     config.backend = message.backend();
     config.file = message.default_model_filename();

@@ -87,9 +87,19 @@ ModelConfig read_config(const ModelFiles& files, const std::string& name) {
                 + printable(config.name) + "'"};
   config.name = name;
   config.folder = is_there ? fs::path(file->first).parent_path().string() : files.folder;
+  // A configuration names files of its model, and no others: clients give some.
+  const auto path_of = [&](const std::string& file) {
+    const fs::path path = fs::path(config.folder) / file;
+    if (config.folder.empty() || !files.times.contains(path)
+        || path.filename().string().starts_with("config."))
+      throw Error{where + ": the model's folder has no file '" + printable(file) + "'"};
+    return path;
+  };
   for (ModelConfig::DeclaredTensor& tensor : config.tensors)
-    if (!tensor.label_file.empty())
-      tensor.labels = read_labels(fs::path(config.folder) / tensor.label_file);
+    if (!tensor.label_file.empty()) tensor.labels = read_labels(path_of(tensor.label_file));
+  if (config.sequence)
+    for (const SequenceConfig::State& state : config.sequence->states)
+      if (!state.initial_file.empty()) (void)path_of("initial_state/" + state.initial_file);
   return config;
 }
 

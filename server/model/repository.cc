@@ -68,12 +68,12 @@ void Repository::check_circle(const std::string& name, const std::set<std::strin
   while (!left.empty()) {
     const std::string at = left.back();
     left.pop_back();
-    const auto of = members_.find(at);
-    if (!seen.insert(at).second || of == members_.end()) continue;
-    if (of->second.contains(name))
+    const auto of = entries_.find(at);
+    if (!seen.insert(at).second || of == entries_.end()) continue;
+    if (of->second.members.contains(name))
       throw Error{printable(name) + ": ensemble_scheduling: '" + printable(at)
                   + "', which it has, has the ensemble itself as a step"};
-    left.insert(left.end(), of->second.begin(), of->second.end());
+    left.insert(left.end(), of->second.members.begin(), of->second.members.end());
   }
 }
 
@@ -93,20 +93,20 @@ Result<std::shared_ptr<Model>> Repository::load_version(const std::string& path,
   });
 }
 
-Repository::Versions Repository::load_versions(const std::string& name, const ModelFiles& files) {
-  const ModelConfig config = read_config(files, name);
+Repository::Versions Repository::load_versions(const std::string& name, const ModelFiles& files,
+                                               const ModelConfig& config) {
+  constexpr size_t kMaxNamed = 10;
   std::vector<std::string> unused = config.unused;
   if (config.caches_responses && options_.cache == nullptr)
     unused.emplace_back("response_cache, as the server has no --cache-config");
+  if (unused.size() > kMaxNamed) {
+    unused.resize(kMaxNamed);
+    unused.emplace_back("and more");
+  }
   for (const std::string& field : unused)
     log(Severity::kWarning,
         printable(name) + ": its configuration has a field without effect: " + field);
-  const std::set<std::string> members = members_of(config);
-  {
-    const std::lock_guard lock(mutex_);
-    members_[name] = members;
-  }
-  check_circle(name, members);
+  check_circle(name, members_of(config));
   std::map<int64_t, std::string> paths = {{1, ""}};
   if (config.steps.empty() && !config.is_stage()) paths = version_files(files, config);
   Versions versions;
@@ -144,7 +144,9 @@ void Repository::load_files(const std::string& name, const ModelFiles& files) {
   Entry entry;
   entry.files = files;
   try {
-    entry.versions = load_versions(name, files);
+    const ModelConfig config = read_config(files, name);
+    entry.members = members_of(config);
+    entry.versions = load_versions(name, files, config);
     for (const auto& [number, version] : entry.versions)
       if (version.state == ModelState::kFailed && entry.reason.empty())
         entry.reason = version.reason;
@@ -154,8 +156,11 @@ void Repository::load_files(const std::string& name, const ModelFiles& files) {
   if (!entry.reason.empty()) {
     log(Severity::kError, entry.reason);
     const std::lock_guard lock(mutex_);
+    // Of a client's configuration nothing stays.
+    if (files.config && !serves(entry.versions)) throw Error{entry.reason};
     Entry& now = entries_[name];
     now.files = files;  // it is tried again when they change
+    now.members = entry.members;
     if (!serves(entry.versions) && serves(now.versions)) {
       now.reason = entry.reason;
       throw Error{entry.reason};
@@ -182,12 +187,9 @@ void Repository::load_dependents(const std::string& name) {
   std::map<std::string, ModelFiles> dependents;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [ensemble, members] : members_) {
-      const auto entry = entries_.find(ensemble);
-      if (members.contains(name) && entry != entries_.end()
-          && (serves(entry->second.versions) || !entry->second.reason.empty()))
-        dependents[ensemble] = entry->second.files;
-    }
+    for (const auto& [ensemble, entry] : entries_)
+      if (entry.members.contains(name) && (serves(entry.versions) || !entry.reason.empty()))
+        dependents[ensemble] = entry.files;
   }
   try_to_load(dependents);
 }
@@ -369,7 +371,7 @@ Result<void> Repository::unload(const std::string& name, bool with_members) {
       };
       add(name);
       if (unloaded.empty()) throw Error{"there is no model '" + printable(name) + "'"};
-      if (with_members) std::ranges::for_each(members_[name], add);
+      if (with_members) std::ranges::for_each(entries_[name].members, add);
     }
     unload_versions(name, unloaded[name]);
     unloaded.erase(name);

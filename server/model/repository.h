@@ -63,14 +63,16 @@ class Repository final : public Models {
   using Versions = std::map<int64_t, Version>;
   struct Entry {
     Versions versions;
-    ModelFiles files;    // as they were when it was loaded
-    std::string reason;  // why it has no versions
+    ModelFiles files;               // as they were when it was loaded
+    std::set<std::string> members;  // of an ensemble
+    std::string reason;             // why it has no versions
   };
 
   void check_circle(const std::string& name, const std::set<std::string>& members) const;
   Result<std::shared_ptr<Model>> load_version(const std::string& path, const std::string& version,
                                               const ModelConfig& config) const;
-  Versions load_versions(const std::string& name, const ModelFiles& files);
+  Versions load_versions(const std::string& name, const ModelFiles& files,
+                         const ModelConfig& config);
   // Those who call these hold loading_.
   void load_files(const std::string& name, const ModelFiles& files);
   void load_dependents(const std::string& name);
@@ -84,7 +86,6 @@ class Repository final : public Models {
   std::mutex loading_;  // one model is loaded at a time
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;
-  std::map<std::string, std::set<std::string>> members_;  // of ensembles
   bool is_loaded_ = false, is_stopping_ = false;
   std::condition_variable stopping_;
   std::thread poller_;

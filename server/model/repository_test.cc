@@ -120,6 +120,27 @@ TEST_F(RepositoryTest, AConfigurationThatIsGivenStandsInForThatOfTheFolder) {
   EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 2u);
 }
 
+TEST_F(RepositoryTest, AConfigurationNamesOnlyFilesOfItsModel) {
+  write("single.plan", plan_of(2, 4));
+  write("scale/1/model.plan", plan_of(2, 4));
+  write("scale/config.pbtxt", "max_batch_size: 2");
+  const auto models = start();
+  const std::string labels = R"({"output": [{"name": "y", "label_filename": ")";
+  // The working directory is none of its folders.
+  std::ofstream("labels_of_nobody.txt") << "secret\n";
+  EXPECT_THAT(models->load("single", labels + "labels_of_nobody.txt\"}]}").error(),
+              HasSubstr("the model's folder has no file 'labels_of_nobody.txt'"));
+  fs::remove("labels_of_nobody.txt");
+  EXPECT_THAT(models->load("scale", labels + "config.pbtxt\"}]}").error(),
+              HasSubstr("has no file"));
+  EXPECT_THAT(models
+                  ->load("single", R"({"sequence_batching": {"state": [{"input_name": "x",
+      "output_name": "y", "data_type": "TYPE_FP32", "dims": [3], "initial_state": [{"name": "s",
+      "data_file": "etc"}]}]}})")
+                  .error(),
+              HasSubstr("has no file 'initial_state/etc'"));
+}
+
 TEST_F(RepositoryTest, TheConfigurationIsAnsweredWithWhatTheModelHas) {
   write("scale/1/model.plan", plan_of(2, 8));
   write("scale/config.pbtxt",
@@ -312,6 +333,26 @@ std::string chain(const std::vector<std::string>& models) {
             + "' } output_map { key: 'y' value: '" + to + "' } } ";
   }
   return text + "}";
+}
+
+TEST_F(RepositoryTest, OfAConfigurationThatIsRefusedNothingStays) {
+  write("scale/1/model.plan", plan_of(2, 4));
+  write("other/1/model.plan", plan_of(3, 4));
+  write("both/config.pbtxt", chain({"scale", "other"}));
+  const auto models = start();
+  const auto ensemble_of = [](const std::string& member) {
+    return R"({"platform": "ensemble", "input": [{"name": "x"}], "output": [{"name": "y"}],
+        "ensemble_scheduling": {"step": [{"model_name": ")"
+           + member + R"(", "input_map": {"x": "x"}, "output_map": {"y": "y"}}]}})";
+  };
+  EXPECT_THAT(models->load("scale", ensemble_of("both")).error(),
+              HasSubstr("has the ensemble itself as a step"));
+  EXPECT_TRUE(models->load("both"));
+  EXPECT_THAT(models->load("both", ensemble_of("none")).error(), HasSubstr("none"));
+  // Its members are those of the configuration that serves.
+  ASSERT_TRUE(models->unload("both", true));
+  EXPECT_EQ(found(*models, "scale"), nullptr);
+  EXPECT_EQ(found(*models, "other"), nullptr);
 }
 
 TEST_F(RepositoryTest, EnsemblesAreBehindTheirMembers) {

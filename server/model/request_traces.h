@@ -15,14 +15,13 @@ namespace tenon::server {
 
 /// Of Triton's trace extension; a model may have others than the server.
 struct TraceSettings {
-  bool is_on = false;          ///< trace_level TIMESTAMPS, else OFF
-  uint32_t rate = 1000;        ///< of so many requests one is traced; 1 or more
-  int64_t count = -1;          ///< how many are traced from now on; -1 for all
-  uint32_t log_frequency = 0;  ///< traces of a file, which is FILE.0, FILE.1, ...; 0 for all in one
+  bool is_on = false;    ///< trace_level TIMESTAMPS, else OFF
+  uint32_t rate = 1000;  ///< of so many requests one is traced, the first one; 1 or more
+  int64_t count = -1;    ///< how many are traced from now on; -1 for all
 };
 
 /// When requests came, waited for their batch, ran and were answered. All members may be called
-/// from any thread.
+/// from any thread. The file is a list of JSON whenever nothing is being written to it.
 class RequestTraces {
  public:
   RequestTraces() = default;
@@ -31,12 +30,15 @@ class RequestTraces {
   RequestTraces& operator=(const RequestTraces&) = delete;
 
   /// Before the others: where traces go, and what clients may go back to. Without a file nothing is
-  /// traced. An error where the file cannot be written.
+  /// traced. An error where the file cannot be written, or is another server's.
+  /// @param settings `log_frequency` among them: after so many traces comes another file, FILE.0,
+  /// FILE.1 and so on; 0 for one file.
   Result<void> open(const std::string& file, const SettingChanges& settings) noexcept;
 
   /// Whether a request of any model may be traced.
   bool are_on() const noexcept { return are_on_.load(std::memory_order_relaxed); }
-  /// Of an inference, if it is one that is to be traced; its end is now.
+  /// Of an inference that ran, if it is one that is to be traced; its end is now. What there is no
+  /// room for is counted in the next trace, as `lost_traces`.
   void add(const AccessRecord& record) noexcept;
 
   /// @param model empty for those of all that have no own.
@@ -55,19 +57,22 @@ class RequestTraces {
   };
   void apply(const SettingChanges& own, TraceSettings& to) const;
   Sampling& sampling_of(const std::string& model);
-  Result<void> open_file();
-  void write(const std::string& trace);
+  void change_all(const SettingChanges& wanted);
+  void change_model(const std::string& model, const SettingChanges& wanted);
+  void open_file();
+  bool write(const std::string& trace);
   void close_file();
 
   std::atomic<bool> are_on_ = false;
   mutable std::mutex mutex_;
-  TraceSettings first_;
+  TraceSettings of_options_;
   Sampling all_;
   std::map<std::string, Sampling> models_;
   std::string path_;
+  uint32_t log_frequency_ = 0;
   int descriptor_ = -1;
   int64_t size_ = 0;  // of the file, without the end of its list
-  uint64_t traces_ = 0, of_file_ = 0, files_ = 0;
+  uint64_t traces_ = 0, of_file_ = 0, files_ = 0, lost_ = 0;
 };
 
 /// Of a JSON list: the request, and its times in nanoseconds. Texts of clients are cut at 256

@@ -68,10 +68,21 @@ TEST_F(RequestTracesTest, ATraceIsTheRequestAndItsTimes) {
                   {"timestamps",
                    {stamp("REQUEST_START", 0), stamp("QUEUE_START", 10), stamp("COMPUTE_START", 20),
                     stamp("COMPUTE_END", 50), stamp("REQUEST_END", 60)}}}));
+}
+
+TEST_F(RequestTracesTest, TextsOfClientsAreCut) {
+  AccessRecord record = record_of(std::string(5000, 'm'));
+  record.id = std::string(5000, 'i');
+  EXPECT_LT(trace_text(1, record, record.begin).size(), 1500u);
+}
+
+TEST_F(RequestTracesTest, RequestsThatDidNotRunAreNotTraced) {
+  ASSERT_TRUE(traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}}));
   AccessRecord refused;
-  refused.model = "m";
-  EXPECT_EQ(Json::parse("[" + trace_text(1, refused, refused.begin) + "]")[1]["timestamps"].size(),
-            2u);
+  refused.model = "none";
+  for (int i = 0; i < 3; ++i) traces_.add(refused);
+  add("m");
+  EXPECT_EQ(count(), 1u);
 }
 
 TEST_F(RequestTracesTest, TheFileIsAWholeListAtAnyTime) {
@@ -113,6 +124,41 @@ TEST_F(RequestTracesTest, AModelMayHaveSettingsOfItsOwn) {
   EXPECT_FALSE(traces_.are_on());
 }
 
+TEST_F(RequestTracesTest, WhatIsLeftOfACountStays) {
+  ASSERT_TRUE(
+      traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}, {"trace_rate", text("1")}}));
+  ASSERT_EQ(change({{"trace_count", text("2")}}, "m"), "");
+  add("m", 3);
+  EXPECT_EQ(count(), 2u);
+  ASSERT_EQ(change({}, "m"), "");  // as who only reads them
+  ASSERT_EQ(change({}), "");
+  ASSERT_EQ(change({{"trace_rate", text("1")}}), "");
+  ASSERT_EQ(change({{"trace_rate", text("1")}}, "m"), "");
+  add("m", 3);
+  EXPECT_EQ(count(), 2u);
+}
+
+TEST_F(RequestTracesTest, AFileIsOfOneServer) {
+  ASSERT_TRUE(traces_.open(file_, {{"trace_level", text("TIMESTAMPS")}}));
+  add("m");
+  RequestTraces other;
+  EXPECT_THAT(other.open(file_, {}).error(), HasSubstr("another server writes to it"));
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(RequestTracesTest, AFolderThatComesBackIsWrittenToAgain) {
+  ASSERT_TRUE(traces_.open(file_, {{"trace_level", text("TIMESTAMPS")},
+                                   {"trace_rate", text("1")},
+                                   {"log_frequency", text("1")}}));
+  add("m");
+  fs::rename(folder_, folder_.string() + ".away");
+  add("m", 2);
+  fs::rename(folder_.string() + ".away", folder_);
+  add("m");
+  EXPECT_EQ(count("trace.json.0"), 1u);
+  EXPECT_EQ(read("trace.json.1").at(2), (Json{{"lost_traces", 2}}));
+}
+
 TEST_F(RequestTracesTest, FilesHaveSoManyTraces) {
   ASSERT_TRUE(traces_.open(file_, {{"trace_level", text("TIMESTAMPS")},
                                    {"trace_rate", text("1")},
@@ -133,10 +179,11 @@ TEST_F(RequestTracesTest, WhatCannotBeIsNamedAndNothingChanges) {
   EXPECT_THAT(change({{"trace_level", text("ON")}}), HasSubstr("expected OFF or TIMESTAMPS"));
   EXPECT_THAT(change({{"trace_rate", text("0")}}), HasSubstr("'trace_rate': expected a number"));
   EXPECT_THAT(change({{"trace_count", text("1x")}}), HasSubstr("found '1x'"));
-  EXPECT_THAT(change({{"trace_file", text("/etc/passwd")}}), HasSubstr("only --trace-config"));
+  EXPECT_THAT(change({{"trace_file", text("/etc/passwd")}}), HasSubstr("clients do not change it"));
   EXPECT_THAT(change({{"trace_rate", text("5")}, {"x", text("1")}}),
               HasSubstr("'x': there is none"));
-  EXPECT_THAT(change({{"log_frequency", text("5")}}, "m"), HasSubstr("files are of all models"));
+  EXPECT_THAT(change({{"log_frequency", text("5")}}), HasSubstr("clients do not change it"));
+  EXPECT_EQ(change({{"log_frequency", text("0")}}), "");
   EXPECT_EQ(traces_.settings("").at("trace_rate"), SettingValue(std::string("1000")));
 }
 
@@ -155,7 +202,25 @@ TEST_F(RequestTracesTest, AFullDiskLeavesAWholeList) {
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(count(), 2u);
   add("m");
-  EXPECT_EQ(count(), 3u);
+  EXPECT_EQ(read().size(), 7u);
+  EXPECT_EQ(read().back(), (Json{{"lost_traces", 3}}));
+  EXPECT_EQ(
+      change({{"trace_level", SettingValue(std::vector<std::string>{"TIMESTAMPS", "TENSORS"})}}),
+      "setting 'trace_level': TENSORS is not supported yet");
+}
+
+// As at the start, where nothing can be written.
+TEST_F(RequestTracesTest, AFullDiskAtTheStartIsAnError) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const auto opened = traces_.open(file_, {});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error(), HasSubstr("there is no room for it"));
 }
 
 }  // namespace

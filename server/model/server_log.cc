@@ -41,7 +41,7 @@ std::optional<RequestError> ServerLog::change(const SettingChanges& wanted) {
     const auto flag = std::ranges::find(kNames, name);
     if (flag == kNames.end()) {
       if (value && value != found->second)
-        return invalid("only the server's own value is supported yet");
+        return invalid("another value than the server's is not supported yet");
       continue;
     }
     if (value && !std::holds_alternative<bool>(*value)) return invalid("expected true or false");

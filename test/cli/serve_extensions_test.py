@@ -1,6 +1,7 @@
 """What Triton's clients use besides the protocol itself: TLS, classes, shared memory, and the server's access log."""
 import json
 import os
+import socket
 import ssl
 import subprocess
 import urllib.request
@@ -155,6 +156,18 @@ class ServeExtensions(ServerTest):
             self.assertGreater(min(line["bytes_in"], line["bytes_out"]), 16)
         self.assertEqual((lines[0]["method"], lines[0]["path"]), ("POST", "/v2/models/linear/infer"))
         self.assertEqual(lines[2]["method"], "ModelInfer")
+
+    def test_headers_that_are_none_are_in_the_access_log(self):
+        self.write_model()
+        log = self.folder / "access.log"
+        self.start("--access-log", log)
+        for header in (b"no header\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 70000 + b"\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", self.port), 20) as connection:
+                connection.sendall(header)
+                connection.recv(4096)
+        self.server.terminate()
+        self.server.wait(timeout=60)
+        self.assertEqual([json.loads(line)["status"] for line in log.read_text().splitlines()], ["400", "431"])
 
     def test_traces(self):
         self.write_model()

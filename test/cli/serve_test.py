@@ -73,15 +73,16 @@ class Serve(ServerTest):
         self.assertEqual(self.ask("/v2/repository/models/linear/unload", b"")[0], 403)
 
     def test_commands_of_the_guide(self):
-        """As they stand there, but for the ports."""
+        """As they stand there and in the README, but for the ports."""
         self.write_model()
         self.start()
-        blocks = re.findall(r"```sh\n(.*?)```", (SOURCE / "docs/guide/server.md").read_text(), re.S)
+        text = (SOURCE / "docs/guide/server.md").read_text() + (SOURCE / "README.md").read_text()
+        blocks = re.findall(r"```sh\n(.*?)```", text, re.S)
         commands = [line for block in blocks for line in block.splitlines() if line.startswith("curl")]
         self.assertGreater(len(commands), 5)
         for command in commands:
             words = shlex.split(command.replace("localhost:8000", f"127.0.0.1:{self.port}")
-                                .replace("localhost:8002", f"127.0.0.1:{self.metrics_port}"))
+                                .replace("localhost:8002", f"127.0.0.1:{self.metrics_port}"), comments=True)
             self.assertEqual(words[:2], ["curl", "-s"])
             body = words[words.index("-d") + 1].encode() if "-d" in words else b"" if "POST" in words else None
             url = next(word for word in words if word.startswith("127.0.0.1"))

@@ -41,8 +41,9 @@ struct PipelineOptions {
   /// The longest time that the first job of a batch waits for others.
   Duration max_wait = std::chrono::milliseconds(5);
   /// Waits only while the measured times of batches and arrivals say that the jobs are answered
-  /// earlier on average, and without preferred sizes makes batches of the size that takes the least
-  /// time for a job; else always waits for max_wait, and takes all that are there.
+  /// earlier on average, and without preferred sizes, so long as all batches are of one key, makes
+  /// those of the size that takes the least time for a job; else always waits for max_wait, and
+  /// takes all that are there.
   bool adaptive = true;
 
   Duration ageing = std::chrono::milliseconds(100);  ///< what a priority is worth in time
