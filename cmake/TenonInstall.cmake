@@ -28,6 +28,13 @@ if(TARGET tenon_triton)
   install(TARGETS tenon_triton LIBRARY DESTINATION lib/triton/backends/tenon)
 endif()
 
+# The Python package is what is installed.
+foreach(target tenon_cli tenon_session tenon_serve tenon_server tenon_load tenon_ort tenon_triton)
+  if(TARGET ${target} AND TARGET python_package)
+    add_dependencies(python_package ${target})
+  endif()
+endforeach()
+
 # oneDNN's wheel is no system package: its library lies beside ours.
 if(TENON_ONEDNN)
   get_filename_component(onednn ${TENON_ONEDNN_LIBRARY} DIRECTORY)
