@@ -201,6 +201,7 @@ TEST_F(SumsSideBySide, AreCapturedIntoAGraph) {
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   memory.bind(context, 1);
   context.enqueue(from_cuda(stream));
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);  // the memory is written anew below
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
   context.enqueue(from_cuda(stream));
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
