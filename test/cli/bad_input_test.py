@@ -342,7 +342,7 @@ class Outputs(CliTest):
         for arguments in ([*self.BUILD, "-o", path], [*self.BUILD, f"--timingCacheFile={path}"],
                           [*self.RUN, "--outputs", path], [*self.RUN, f"--save={path}"],
                           *(["bench", plan, f"--{option}={path}"]
-                            for option in ("exportJson", "exportProfile", "exportTimes"))):
+                            for option in ("exportJson", "exportProfile", "exportTimes", "exportTrace"))):
             message = self.refuse(*arguments, names=[path, "no such file"])
             self.assertEqual(len(message.splitlines()), 1, message)  # no line of progress
         self.refuse("build", self.folder / "absent.onnx", "-o", path, names=["folder .*absent: no such file"])
@@ -429,6 +429,9 @@ class Options(CliTest):
         for path, cause in ((self.folder / "absent.so", "no such file"), (MODEL, "is not a shared library")):
             self.refuse("plugins", f"--plugins={path}", names=[path, cause])
         self.refuse("plugins", "--plugins=libabsent.so", names=["libabsent.so"])
+
+    def test_plugin_that_is_none(self):
+        self.refuse("plugins", "--plugin=Absent", names=["no plugin is called 'Absent'", "TN6001"])
 
     def test_numbers_that_are_none(self):
         plan = self.plan()

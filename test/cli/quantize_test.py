@@ -272,6 +272,8 @@ class Quantize(CliTest):
         self.refuse("build", self.model, *out, "--maxLoss=0.1", names=["--maxLoss", "give --int8"])
         self.refuse("build", self.model, *out, "--int8", "--maxLoss=0.1", names=["--maxLoss", "--calibData"])
         self.assertFalse((self.folder / "none.plan").exists())
+        said = self.refuse("build", self.model, *out[:2], "--int8", f"--calibData={self.data}", "--maxLoss=0.1", names=["known only at run time"])
+        self.assertNotIn("alone in int8", said)  # there is no search before
 
     def test_nodes_without_a_name(self):
         model = small_network()

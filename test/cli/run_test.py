@@ -231,6 +231,23 @@ class Bench(CliTest):
         self.assertRegex(said, r"(compute|memory) +\d+   product \(")
         self.assertRegex(said, r"100\.0 .* Total")
 
+    def test_a_trace_has_the_queries_and_the_layers_of_a_run(self):
+        trace = self.folder / "trace.json"
+        _, _, queries = self.bench(*SHORT_BENCH, "--streams=2", f"--exportTrace={trace}", "--target=cpu", plan=self.product_and_softmax())
+        events = json.loads(trace.read_text())["traceEvents"]
+        tracks = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        bars = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(sorted(event["ts"] for event in bars if event["name"] == "compute"),
+                         sorted(1e3 * query["startComputeMs"] for query in queries))
+        self.assertLessEqual({"stream 0: compute", "stream 1: compute"}, set(tracks.values()))
+        self.assertEqual([(tracks[event["pid"], event["tid"]], event["name"], event["args"]["kind"]) for event in bars if event["cat"] == "layer"],
+                         [("layers", "product", "MatrixMultiply"), ("layers", "shares", "SoftMax")])
+        ends = {}
+        for event in sorted(bars, key=lambda event: event["ts"]):  # on a track one bar ends before the next begins
+            track = event["pid"], event["tid"]
+            self.assertGreaterEqual(event["ts"] - ends.get(track, 0), -1)
+            ends[track] = event["ts"] + event["dur"]
+
 
 if __name__ == "__main__":
     unittest.main()

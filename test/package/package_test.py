@@ -162,8 +162,12 @@ class Package(PeopleExamples, YoloExample, unittest.TestCase):
         self.assertEqual((source / "cases.json").read_text(), written)
         self.build_in(build, source)
         self.ctest(build)
-        rows = json.loads(run(self.tenon, "plugins", "--json", f"--plugins={build / 'libhalf_of.so'}"))
-        self.assertIn("HalfOf", [row["name"] for row in rows])
+        library = f"--plugins={build / 'libhalf_of.so'}"
+        rows = json.loads(run(self.tenon, "plugins", "--json", library, "--plugin=HalfOf"))
+        self.assertEqual([row["name"] for row in rows], ["HalfOf"])
+        subprocess.run([sys.executable, "-B", "make_model.py"], check=True, cwd=source)
+        run(self.tenon, "run", source / "half_of.onnx", library, "--inputs", source / "x.npz", "--outputs", source / "y.npz")
+        np.testing.assert_array_equal(np.load(source / "y.npz")["y"], -3 * np.load(source / "x.npz")["x"].clip(0))
         cases = json.loads(written)
         cases[0]["outputs"][0]["values"][0] += 1
         (source / "cases.json").write_text(json.dumps(cases))

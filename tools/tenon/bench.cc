@@ -20,6 +20,7 @@
 #include "profiles.h"
 #include "refit.h"
 #include "roofline.h"
+#include "trace.h"
 #include "weight_streaming.h"
 
 namespace tenon::tool {
@@ -137,22 +138,27 @@ void report_outputs(const BenchOptions& o, session::Session& session, bool trans
 
 // Queries of their own, in which layers are timed.
 std::optional<Roofline> run_profile(const BenchOptions& o, const Sessions& sessions,
-                                    MeasureSettings settings, size_t queries,
+                                    MeasureSettings settings, std::span<const Query> queries,
                                     const ordered_json& layers, Logger& logger) {
   LayerProfiler profiler;
-  settings.iterations = static_cast<int>(std::min<size_t>(queries, 50));
+  settings.iterations = static_cast<int>(std::min<size_t>(queries.size(), 50));
   settings.warm_up_ms = settings.duration_s = settings.sleep_ms = 0;
   measure({sessions.data(), 1}, settings, &profiler, logger);
   print_layer_profile(o, profiler, layers, logger);
-  if (!o.roofline) return std::nullopt;
-  return make_roofline(work_of(sessions[0]->context().get(), logger), profiler.rows());
+  if (!o.roofline && o.export_trace.empty()) return std::nullopt;
+  const ordered_json work = work_of(sessions[0]->context().get(), logger);
+  if (!o.export_trace.empty()) {
+    const std::string text = trace_of(queries, work, profiler);
+    write_file(o.export_trace, text.data(), text.size());
+  }
+  return o.roofline ? std::optional(make_roofline(work, profiler.rows())) : std::nullopt;
 }
 
 void measure_and_report(const BenchOptions& o, const LoadedModel& model, const Sessions& sessions,
                         const MeasureSettings& settings, Logger& logger) {
   // What wants both the summary and the layers' times has them from different queries.
-  const bool is_separate =
-      o.has_profile_run || o.roofline || o.prints_kernels || o.print_json || !o.json.empty();
+  const bool is_separate = o.has_profile_run || o.roofline || o.prints_kernels || o.print_json
+                           || !o.json.empty() || !o.export_trace.empty();
   ordered_json layers;
   if (o.prints_kernels) layers = layer_details(sessions[0]->context().get(), logger);
   LayerProfiler profiler;
@@ -177,7 +183,7 @@ void measure_and_report(const BenchOptions& o, const LoadedModel& model, const S
   if (times_layers)
     print_layer_profile(o, profiler, layers, logger);
   else if (o.times_layers())
-    roofline = run_profile(o, sessions, settings, measurement.queries.size(), layers, logger);
+    roofline = run_profile(o, sessions, settings, measurement.queries, layers, logger);
   if (roofline && !o.print_json) print_roofline(*roofline, logger);
   const std::string text = result_text(o, model, measurement, performance, roofline);
   if (!o.json.empty()) write_file(o.json, text.data(), text.size());

@@ -75,6 +75,9 @@ void BenchOptions::add_reporting(CLI::App& command) {
       "Operations are those of the layer's definition: a convolution's count as direct ones, also "
       "where the kernel is Winograd's, which may reach more than 100 %. Bytes are inputs, outputs "
       "and constants, once each; what lies in caches may come faster than from memory. CPU only");
+  command.add_option(
+      "--exportTrace", export_trace,
+      "Write queries, and the layers of a run, as trace events to this file, for ui.perfetto.dev");
   add_trtexec_option(command, "--exportTimes", export_times);
   add_trtexec_option(command, "--exportOutput", export_outputs);
   add_trtexec_option(command, "--exportProfile", export_profile);
@@ -110,6 +113,7 @@ void BenchOptions::check() {
          skips_inference ? "skipInference" : "timeDeserialize");
   std::vector<NamedFile> written = named_files("--saveDebugTensors", debug_tensors.named);
   written.insert(written.end(), {{"--exportJson", json},
+                                 {"--exportTrace", export_trace},
                                  {"--exportTimes", export_times},
                                  {"--exportOutput", export_outputs},
                                  {"--exportProfile", export_profile},

@@ -30,7 +30,7 @@ struct BenchOptions {
   bool dump_outputs = false, dump_raw = false, dump_profile = false, dump_layers = false,
        prints_kernels = false, dump_profiles = false, dump_refit = false, times_refit = false;
   DebugTensorOptions debug_tensors;
-  std::string json, export_times, export_outputs, export_profile, export_layers;
+  std::string json, export_trace, export_times, export_outputs, export_profile, export_layers;
 
   CommonOptions common;
   BuildOptions build;
@@ -42,7 +42,8 @@ struct BenchOptions {
   /// written. The model is then in `model`.
   void check();
   bool times_layers() const {
-    return dump_profile || prints_kernels || !export_profile.empty() || roofline;
+    return dump_profile || prints_kernels || !export_profile.empty() || !export_trace.empty()
+           || roofline;
   }
   bool wants_outputs() const { return dump_outputs || dump_raw || !export_outputs.empty(); }
 

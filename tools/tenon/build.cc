@@ -58,6 +58,8 @@ void describe(const Options& o, const nvinfer1::IHostMemory& plan, Logger& logge
 std::unique_ptr<nvinfer1::IHostMemory> plan_of(const std::string& model, const Options& o,
                                                Logger& logger) {
   if (!o.quantization.given()) return build_plan(model, o.build, {}, logger, false);
+  // Shapes that are missing are said before the search, which takes long.
+  parse_model(model, without_calibration(o.build), {}, logger);
   const auto quantized = quantized_model(model, o.quantization, o.build, logger);
   return build_plan(bytes_of(*quantized), without_calibration(o.build), {}, logger, false);
 }

@@ -112,8 +112,14 @@ std::vector<PluginRow> plugin_rows() {
   return rows;
 }
 
-void print_plugins(bool json) {
-  const auto rows = plugin_rows();
+// @param name those of this name; empty for all
+void print_plugins(const std::string& name, bool json) {
+  auto rows = plugin_rows();
+  if (!name.empty()) std::erase_if(rows, [&](const PluginRow& row) { return row.name != name; });
+  if (rows.empty() && !name.empty())
+    fail(ErrorClass::kPluginMissing,
+         "--plugin: no plugin is called '{}'; `tenon plugins` lists those that are registered",
+         name);
   if (json) {
     ordered_json list = ordered_json::array();
     for (const PluginRow& r : rows) {
@@ -200,11 +206,13 @@ void add_inspect(CLI::App& app, Logger& logger) {
 
 void add_plugins(CLI::App& app, Logger& logger) {
   struct Options {
+    std::string name;
     bool json = false;
     CommonOptions common;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("plugins", "List the registered plugins and their fields");
+  command->add_option("--plugin", o->name, "Those of this name (default: all)");
   command->add_flag("--json", o->json, "Print JSON");
   o->common.add_to(*command);
   add_check(*command);
@@ -212,7 +220,7 @@ void add_plugins(CLI::App& app, Logger& logger) {
     if (!command->get_subcommands().empty()) return;
     initLibNvInferPlugins(&logger, "");
     o->common.apply(logger);
-    print_plugins(o->json);
+    print_plugins(o->name, o->json);
   });
 }
 

@@ -11,10 +11,11 @@ InferenceStream::Slot::Slot(unsigned flags)
       d2h_end(flags) {}
 
 InferenceStream::InferenceStream(session::Session& session, const QuerySettings& settings,
-                                 LayerProfiler* profiler, Logger& logger)
+                                 LayerProfiler* profiler, int number, Logger& logger)
     : session_(session),
       settings_(settings),
       profiler_(profiler),
+      number_(number),
       in_(session.stream()),
       compute_(session.stream()),
       out_(session.stream()) {
@@ -120,6 +121,7 @@ void InferenceStream::query() {
 
 Query InferenceStream::times(const Slot& slot) const {
   Query query;
+  query.stream = number_;
   query.enqueue_start = slot.enqueue_start;
   query.enqueue_end = slot.enqueue_end;
   query.compute_start = slot.compute_start.since(*start_);

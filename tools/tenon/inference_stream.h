@@ -27,6 +27,7 @@ struct Query {
   double enqueue_start = 0, enqueue_end = 0;
   double h2d_start = 0, compute_start = 0, d2h_start = 0;
   double h2d = 0, compute = 0, d2h = 0;
+  int stream = 0;  // of those that are measured side by side
 
   double enqueue() const { return enqueue_end - enqueue_start; }
   double latency() const { return h2d + compute + d2h; }
@@ -41,8 +42,9 @@ class InferenceStream {
   /// Runs once, so that memory is there and a graph can be captured.
   /// @param profiler that the context will have: it is told where runs begin, and sees layers in no
   /// graph. May be null.
+  /// @param number that its queries tell.
   InferenceStream(session::Session& session, const QuerySettings& settings, LayerProfiler* profiler,
-                  Logger& logger);
+                  int number, Logger& logger);
   ~InferenceStream();
 
   /// Queries begin when `start` has happened, and times count from it.
@@ -74,6 +76,7 @@ class InferenceStream {
   session::Session& session_;
   const QuerySettings settings_;
   LayerProfiler* const profiler_;
+  const int number_;
   std::vector<void*> pinned_;  // arrays of the session, so that copies need not wait
   std::unique_ptr<Stream> own_in_, own_out_;
   cudaStream_t in_, compute_, out_;

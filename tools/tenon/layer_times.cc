@@ -25,6 +25,16 @@ double percentage(const LayerTimes& row, const LayerTimes& total) {
 
 }  // namespace
 
+size_t LayerProfiler::median_run() const {
+  std::vector<std::pair<double, size_t>> sums(runs());
+  for (size_t run = 0; run < sums.size(); ++run) {
+    sums[run].second = run;
+    for (const LayerTimes& layer : rows_) sums[run].first += static_cast<double>(layer.ms[run]);
+  }
+  std::sort(sums.begin(), sums.end());
+  return sums.empty() ? 0 : sums[sums.size() / 2].second;
+}
+
 void print_layer_times(const LayerProfiler& profiler, Logger& logger) {
   const LayerTimes total = total_of(profiler);
   const auto runs = static_cast<double>(profiler.runs());

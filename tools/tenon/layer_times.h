@@ -36,6 +36,8 @@ class LayerProfiler final : public nvinfer1::IProfiler {
   void next_run() { next_ = 0; }
   const std::vector<LayerTimes>& rows() const { return rows_; }
   size_t runs() const { return rows_.empty() ? 0 : rows_[0].ms.size(); }
+  /// The run whose sum is the median; 0 where there is none.
+  size_t median_run() const;
 
  private:
   std::vector<LayerTimes> rows_;

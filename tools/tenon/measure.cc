@@ -82,8 +82,9 @@ Measurement measure(std::span<const std::unique_ptr<session::Session>> sessions,
   Event start;
   std::vector<std::unique_ptr<InferenceStream>> streams;
   for (const auto& session : sessions)
-    streams.push_back(std::make_unique<InferenceStream>(
-        *session, settings, streams.empty() ? profiler : nullptr, logger));
+    streams.push_back(std::make_unique<InferenceStream>(*session, settings,
+                                                        streams.empty() ? profiler : nullptr,
+                                                        static_cast<int>(streams.size()), logger));
   if (profiler != nullptr) sessions[0]->context().get().setProfiler(profiler);
   if (sleep > 0) check_cuda(cudaLaunchHostFunc(stream, sleep_in_stream, &sleep), "--sleepTime");
   const auto host_start = Clock::now();

@@ -43,18 +43,6 @@ struct Measured {
   size_t median_run = 0;          // the run whose sum is the median
 };
 
-size_t median_run_of(std::span<const LayerTimes> times) {
-  const size_t runs = times.empty() ? 0 : times[0].ms.size();
-  std::vector<std::pair<double, size_t>> sums;
-  for (size_t run = 0; run < runs; ++run) {
-    double sum = 0;
-    for (const LayerTimes& layer : times) sum += static_cast<double>(layer.ms[run]);
-    sums.emplace_back(sum, run);
-  }
-  std::sort(sums.begin(), sums.end());
-  return sums.empty() ? 0 : sums[sums.size() / 2].second;
-}
-
 // First as it runs, then with each layer timed.
 Measured measure_run(const ReportOptions& o, std::unique_ptr<session::Session>& session,
                      Logger& logger) {
@@ -66,7 +54,7 @@ Measured measure_run(const ReportOptions& o, std::unique_ptr<session::Session>& 
   settings.warm_up_ms = settings.duration_s = 0;
   measure({&session, 1}, settings, &profiler, logger);
   const double percentiles[] = {99};
-  return {Performance(measurement, percentiles), profiler.rows(), median_run_of(profiler.rows())};
+  return {Performance(measurement, percentiles), profiler.rows(), profiler.median_run()};
 }
 
 std::vector<std::string> types_of(const ordered_json& work, const ordered_json& tensors) {
@@ -77,10 +65,7 @@ std::vector<std::string> types_of(const ordered_json& work, const ordered_json& 
 
 // The layers of describe_work() with their times and precisions.
 ordered_json layers_of(const ordered_json& work, const Measured& measured) {
-  ordered_json layers = work["layers"];
-  if (layers.size() != measured.times.size())
-    fail(ErrorClass::kInternal, "{} layers have times, and the plan has {}", measured.times.size(),
-         layers.size());
+  ordered_json layers = timed_layers(work, measured.times);
   const bool is_quantized = std::any_of(layers.begin(), layers.end(), [](const auto& layer) {
     return multiplies_integers(layer["kind"].template get<std::string>());
   });

@@ -84,12 +84,17 @@ ordered_json work_of(nvinfer1::IExecutionContext& context, Logger& logger) {
       std::string_view(static_cast<const char*>(text->data()), text->size()));
 }
 
-Roofline make_roofline(const ordered_json& work, std::span<const LayerTimes> times) {
-  Roofline roofline{work["threads"], work["operationsPerSecond"], work["bytesPerSecond"], {}};
-  const ordered_json& layers = work["layers"];
+const ordered_json& timed_layers(const ordered_json& work, std::span<const LayerTimes> times) {
+  const ordered_json& layers = work.at("layers");
   if (layers.size() != times.size())
     fail(ErrorClass::kInternal, "{} layers have times, and the plan has {}", times.size(),
          layers.size());
+  return layers;
+}
+
+Roofline make_roofline(const ordered_json& work, std::span<const LayerTimes> times) {
+  Roofline roofline{work["threads"], work["operationsPerSecond"], work["bytesPerSecond"], {}};
+  const ordered_json& layers = timed_layers(work, times);
   for (size_t i = 0; i < times.size(); ++i)
     roofline.layers.push_back({layers[i]["name"], layers[i]["kind"], layers[i]["kernel"],
                                times[i].median(), layers[i]["operations"], layers[i]["bytes"]});

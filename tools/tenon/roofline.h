@@ -29,8 +29,13 @@ struct Roofline {
 /// describe_work() of a context that has run; measures the machine's peaks. Throws Failure.
 nlohmann::ordered_json work_of(nvinfer1::IExecutionContext& context, Logger& logger);
 
+/// The layers of what work_of() gave, in the order of `times`. Throws Failure where those are of
+/// others.
+const nlohmann::ordered_json& timed_layers(const nlohmann::ordered_json& work,
+                                           std::span<const LayerTimes> times);
+
 /// @param work of a context on the CPU.
-/// @param times of its layers. Throws Failure where they are of others.
+/// @param times of its layers, as timed_layers() wants them.
 Roofline make_roofline(const nlohmann::ordered_json& work, std::span<const LayerTimes> times);
 
 /// A table by layer, then sums by kernel and of all.
