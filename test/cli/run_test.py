@@ -241,7 +241,7 @@ class Bench(CliTest):
                          sorted(1e3 * query["startComputeMs"] for query in queries))
         self.assertLessEqual({"stream 0: compute", "stream 1: compute"}, set(tracks.values()))
         self.assertEqual([(tracks[event["pid"], event["tid"]], event["name"], event["args"]["kind"]) for event in bars if event["cat"] == "layer"],
-                         [("layers", "product", "MatrixMultiply"), ("layers", "shares", "SoftMax")])
+                         [("layers", "product", "MatrixMultiply"), ("layers", "shares", "Softmax")])
         ends = {}
         for event in sorted(bars, key=lambda event: event["ts"]):  # on a track one bar ends before the next begins
             track = event["pid"], event["tid"]
