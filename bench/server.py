@@ -171,6 +171,14 @@ def rates(levels):
             | {f"{p} ms of {round(level['concurrency'])}": level["latencyMs"][p] for level in levels for p in ("p50", "p99")})
 
 
+def beside_engine(plan, seconds, measure):
+    """What `measure` gives, and the plan alone before and after it: its median latency in ms, and runs a second."""
+    before = engine(plan, seconds=seconds)
+    made = measure()
+    after = engine(plan, seconds=seconds)
+    return made, *(statistics.mean(pair) for pair in zip(before, after))
+
+
 def models_beside_peers(options, folder):
     rows = []
     url, port = "127.0.0.1:18500", 18500
@@ -195,11 +203,12 @@ def models_beside_peers(options, folder):
         for what, protocol in (("Tenon, gRPC", "grpc"), ("Tenon, HTTP", "http")):
             if not any(text in what for text in options.servers):
                 continue
-            before = engine(plan, seconds=options.seconds)
-            with tenon_server(plan.parent) as server:
-                measure(what, f"127.0.0.1:{getattr(server, protocol)}", protocol)
-            after = engine(plan, seconds=options.seconds)
-            latency, rate = (statistics.mean(pair) for pair in zip(before, after))
+
+            def measure_tenon(what=what, protocol=protocol):
+                with tenon_server(plan.parent) as server:
+                    measure(what, f"127.0.0.1:{getattr(server, protocol)}", protocol)
+
+            _, latency, rate = beside_engine(plan, options.seconds, measure_tenon)
             best = max(value for key, value in rows[-1].items() if key.isdigit())
             rows[-1] |= {"engine/s": rate, "% of the engine": 100 * best / rate}
             if "p50 ms of 1" in rows[-1]:
@@ -223,10 +232,10 @@ def saturation(options, folder):
         with tenon_server(plan.parent) as server:
             for _ in range(5):
                 for protocol, of_protocol in rates.items():
-                    before = engine(plan, seconds=options.seconds)[1]
-                    level, = load(model, f"127.0.0.1:{getattr(server, protocol)}", "--concurrency-range=8", f"--input-data={INPUTS.get(model, 'random')}",
-                                  protocol=protocol, seconds=options.seconds)
-                    of_protocol.append((level["answersPerSecond"], statistics.mean((before, engine(plan, seconds=options.seconds)[1]))))
+                    url = f"127.0.0.1:{getattr(server, protocol)}"
+                    (level,), _, alone = beside_engine(plan, options.seconds, lambda url=url, protocol=protocol: load(
+                        model, url, "--concurrency-range=8", f"--input-data={INPUTS.get(model, 'random')}", protocol=protocol, seconds=options.seconds))
+                    of_protocol.append((level["answersPerSecond"], alone))
         for protocol, of_protocol in rates.items():
             rows.append({"what": f"{model}: {protocol}", "engine/s": statistics.median(alone for _, alone in of_protocol),
                          "answers/s": statistics.median(rate for rate, _ in of_protocol),

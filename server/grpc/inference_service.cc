@@ -286,9 +286,7 @@ class InferenceService final : public CallService, public ServiceBase {
     }
     for (const auto& [name, value] : request.parameters()) {
       if (name == "unload_dependents" || (name == "config" && value.has_string_param())) continue;
-      return {StatusCode::INVALID_ARGUMENT, name == "config"
-                                                ? "parameter 'config': expected a string of JSON"
-                                                : unknown_load_parameter(name)};
+      return {StatusCode::INVALID_ARGUMENT, load_parameter_error(name)};
     }
     return Status::OK;
   }

@@ -107,7 +107,7 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     parser_->body_limit(options.max_body);
     stop_ = std::stop_source();
     is_read_ = is_head_ = false;
-    is_recorded_ = options.records != nullptr && options.records->are_wanted();
+    is_recorded_ = is_record_wanted();
     record_ = {};
     record_.protocol = stream_->is_tls() ? "https" : "http";
     record_.remote = remote_;
@@ -149,6 +149,7 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     const auto& request = parser_->get();
     const HttpOptions& options = host_->options();
     is_head_ = request.method() == http::verb::head;
+    is_recorded_ = is_record_wanted();  // again: a connection may have waited for long
     if (is_recorded_) begin_record(request);
     if (host_->is_stopping()) return end_with(error_response(503, "the server is being stopped"));
     if (auto refusal = refusal_of(request, options)) return end_with(*std::move(refusal));
@@ -337,6 +338,11 @@ class HttpSession final : public HttpConnection, public std::enable_shared_from_
     if (error || is_read_) return;
     buffer_.clear();
     stream_->read_some(buffer_.prepare(size_t{16} << 10), then(&HttpSession::drop_rest));
+  }
+
+  bool is_record_wanted() const {
+    const RequestRecords* const records = host_->options().records;
+    return records != nullptr && records->are_wanted();
   }
 
   void begin_record(const http::request_header<>& request) {

@@ -374,9 +374,8 @@ Result<std::optional<std::string>> parse_load_config(const Body& body) noexcept 
     for (const auto& [key, value] : parameters) {
       const std::string name(key);
       std::string_view text;
-      if (name != "config") throw Error{unknown_load_parameter(name)};
-      if (value.get(text) != simdjson::SUCCESS)
-        throw Error{"parameter 'config': expected a string of JSON"};
+      if (name != "config" || value.get(text) != simdjson::SUCCESS)
+        throw Error{load_parameter_error(name)};
       config = text;
     }
     return config;

@@ -15,14 +15,14 @@ using Json = nlohmann::ordered_json;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-std::string text_of(const element& value, const std::string& where) {
+std::string text_of(const element& value, const std::string& name) {
   std::string_view text;
-  if (value.get(text) != simdjson::SUCCESS) throw Error{where + ": expected a string"};
+  if (value.get(text) != simdjson::SUCCESS) throw Error{setting_error(name, "expected a string")};
   return std::string(text);
 }
 
 // Null, and what Triton knows of: a flag, a number, a string or strings.
-std::optional<SettingValue> value_of(const element& value, const std::string& where) {
+std::optional<SettingValue> value_of(const element& value, const std::string& name) {
   bool flag = false;
   if (value.get(flag) == simdjson::SUCCESS) return flag;
   uint64_t number = 0;
@@ -30,9 +30,9 @@ std::optional<SettingValue> value_of(const element& value, const std::string& wh
     return static_cast<uint32_t>(number);
   simdjson::dom::array values;
   if (value.get(values) != simdjson::SUCCESS)
-    return value.is_null() ? std::optional<SettingValue>() : text_of(value, where);
+    return value.is_null() ? std::optional<SettingValue>() : text_of(value, name);
   std::vector<std::string> texts;
-  for (const element& one : values) texts.push_back(text_of(one, where));
+  for (const element& one : values) texts.push_back(text_of(one, name));
   return texts.empty() ? std::optional<SettingValue>() : texts;
 }
 
@@ -44,7 +44,7 @@ SettingChanges changes_of(const Body& body) {
   SettingChanges changes;
   for (const auto& [key, value] : fields) {
     const std::string name(key);
-    changes[name] = value_of(value, "setting '" + printable(name) + "'");
+    changes[name] = value_of(value, name);
   }
   return changes;
 }

@@ -21,9 +21,10 @@ const char* name_of(ModelState state) {
   return "UNAVAILABLE";
 }
 
-std::string unknown_load_parameter(const std::string& name) {
+std::string load_parameter_error(const std::string& name) {
   return "parameter '" + printable(name) + "': "
-         + (name.starts_with("file:")
+         + (name == "config" ? "expected a string of JSON"
+            : name.starts_with("file:")
                 ? "a model's files are those of its folder; others are not supported yet"
                 : "expected 'config'");
 }

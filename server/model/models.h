@@ -49,8 +49,8 @@ class Models {
   virtual Result<void> unload(const std::string& name, bool with_members = false) = 0;
 };
 
-/// What to answer to a request to load that has another parameter than `config`.
-std::string unknown_load_parameter(const std::string& name);
+/// What to answer to a request to load that has a parameter which is not `config`, or no string.
+std::string load_parameter_error(const std::string& name);
 
 /// Versions that are loaded, by name and version; of one model, or one version, where these are
 /// given.

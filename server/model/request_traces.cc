@@ -63,10 +63,6 @@ bool level_of(const SettingValue& value) {
   return is_on;
 }
 
-Error setting_error(const std::string& name, const std::string& text) {
-  return Error{"setting '" + printable(name) + "': " + text};
-}
-
 }  // namespace
 
 std::string trace_text(uint64_t id, const AccessRecord& record, Clock::time_point end) {
@@ -210,10 +206,10 @@ void RequestTraces::apply(const SettingChanges& own, TraceSettings& to) const {
         if (value && text_of(*value) != expected)
           throw Error{"expected '" + printable(expected) + "', as clients do not change it"};
       } else {
-        throw Error{"there is none of that name"};
+        throw Error{kUnknownSetting};
       }
     } catch (const Error& error) {
-      throw setting_error(name, error.text);
+      throw Error{setting_error(name, error.text)};
     }
   }
 }

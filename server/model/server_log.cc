@@ -1,7 +1,5 @@
 #include "server_log.h"
 
-#include <tenon/printable.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -34,10 +32,10 @@ std::optional<RequestError> ServerLog::change(const SettingChanges& wanted) {
   std::array<std::optional<bool>, kNames.size()> flags;
   for (const auto& [name, value] : wanted) {
     const auto invalid = [&, &name = name](const std::string& text) {
-      return RequestError{Failure::kInvalid, "setting '" + printable(name) + "': " + text};
+      return RequestError{Failure::kInvalid, setting_error(name, text)};
     };
     const auto found = current.find(name);
-    if (found == current.end()) return invalid("there is none of that name");
+    if (found == current.end()) return invalid(kUnknownSetting);
     const auto flag = std::ranges::find(kNames, name);
     if (flag == kNames.end()) {
       if (value && value != found->second)

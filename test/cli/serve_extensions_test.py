@@ -174,9 +174,11 @@ class ServeExtensions(ServerTest):
         file = self.folder / "trace.json"
         self.start("--trace-config", f"triton,file={file}", "--trace-config", "rate=2")
         x = np.ones((2, 3), np.float32)
+        urls = {tritonclient.http: f"127.0.0.1:{self.port}", tritonclient.grpc: f"127.0.0.1:{self.grpc_port}"}
         for module, client in self.clients():
             client.infer("linear", [self.input_of(module, x)])  # they are still off
-            client.update_trace_settings(settings={"trace_level": ["TIMESTAMPS"]})
+            with module.InferenceServerClient(urls[module]) as other:  # the first one's connection stays
+                other.update_trace_settings(settings={"trace_level": ["TIMESTAMPS"]})
             for number in range(4):
                 client.infer("linear", [self.input_of(module, x)], request_id=str(number))
             client.update_trace_settings(settings={"trace_level": "OFF"})
