@@ -8,7 +8,7 @@ torch.compile makes it. Weights are random; `error` is Tenon's largest distance 
 same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's
 allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own
 code included, the CUDA context not). `fp32` is how far the CUDA target is from the CPU target in float32 without TF32,
-as a part of the range, for small batches. With --int8 Tenon runs what `tenon quantize` makes of the float32 model, with fp16
+as a part of the range, for small batches. With --int8 or --fp8 Tenon runs what `tenon quantize` makes of the float32 model, with fp16
 between the quantized layers, and PyTorch still fp16.
 """
 import argparse
@@ -79,14 +79,15 @@ def float32_error(model, batch, values, tenon, folder):
     return difference(cuda, cpu)
 
 
-def quantized(model, values, tenon, folder):
-    """The float32 model in int8, calibrated with one batch; made once."""
-    path = folder / f"{model}_int8.onnx"
+def quantized(model, kind, values, tenon, folder):
+    """The float32 model in int8 or fp8, calibrated with one batch; made once."""
+    path = folder / f"{model}_{kind}.onnx"
     if not path.exists():
         samples = folder / f"{model}_samples.npz"
         np.savez(samples, input=as_float32(values)[:32])
         shape = "x".join(map(str, (1, *values.shape[1:])))
-        tenon.command("quantize", folder / f"{model}_float32.onnx", f"--calibData={samples}", f"--shapes=input:{shape}", "-o", path)
+        tenon.command("quantize", folder / f"{model}_float32.onnx", f"--calibData={samples}", f"--shapes=input:{shape}", "-o", path,
+                      *(["--fp8"] if kind == "fp8" else []))
     return path
 
 
@@ -98,10 +99,10 @@ def measure(model, batch, torch, tenon, folder, options):
     """A row: medians, memory, seconds to build, and how far the results are apart."""
     arrays = dict(np.load(folder / f"{model}_{batch}.npz"))
     inputs, outputs = folder / "inputs.npz", folder / "outputs.npz"
-    if options.int8:
+    if options.quantized:
         arrays["input"] = as_float32(arrays["input"])
         most = np.load(folder / f"{model}_{options.batches[-1]}.npz")["input"]
-        fixed = with_batch(quantized(model, most, tenon, folder), batch)
+        fixed = with_batch(quantized(model, options.quantized, most, tenon, folder), batch)
     else:
         fixed = with_batch(folder / f"{model}.onnx", batch)
     np.savez(inputs, input=arrays["input"])
@@ -119,13 +120,13 @@ def measure(model, batch, torch, tenon, folder, options):
         (options.profile / f"{model}_{batch}.txt").write_text(tenon.profile(plan))
     for path in (plan, fixed):
         path.unlink()
-    row = {"model": f"{model}_int8" if options.int8 else model, "batch": batch, "tenon": statistics.median(worker.times)}
+    row = {"model": f"{model}_{options.quantized}" if options.quantized else model, "batch": batch, "tenon": statistics.median(worker.times)}
     row |= {peer: statistics.median(list_) for peer, list_ in times.items()}
     return row | {"build_s": cold, "warm_s": warm, "device_mb": worker.facts["device_mb"],
                   "torch_mb": torch.reserved_mb[str(batch)],
                   "error": difference(dict(np.load(outputs)), {"output": arrays["exact"]}),
                   "torch_error": difference({"output": arrays["output"]}, {"output": arrays["exact"]}),
-                  "float32_error": float32_error(model, batch, arrays["input"], tenon, folder) if batch <= LARGEST_IN_FLOAT32 and not options.int8 else None}
+                  "float32_error": float32_error(model, batch, arrays["input"], tenon, folder) if batch <= LARGEST_IN_FLOAT32 and not options.quantized else None}
 
 
 def show(row):
@@ -143,7 +144,8 @@ def main():
     parser.add_argument("--models", default="resnet50,mobilenet_v2,vit_b_16", type=lambda text: text.split(","))
     parser.add_argument("--batches", default="1,8,32,128", type=lambda text: [int(b) for b in text.split(",")])
     parser.add_argument("--compile", action="store_true", help="torch.compile, too (minutes)")
-    parser.add_argument("--int8", action="store_true", help="the quantized models (PyTorch's stay fp16)")
+    for kind in ("int8", "fp8"):
+        parser.add_argument(f"--{kind}", dest="quantized", action="store_const", const=kind, help=f"the models in {kind} (PyTorch's stay fp16)")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--block", type=float, default=0.1, help="seconds per peer and round")
     parser.add_argument("--build", type=pathlib.Path, help="the build's folder (default: what gpu_check packed, else build/cuda)")
@@ -155,7 +157,7 @@ def main():
           f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}{'fp32':>10}",
           flush=True)
     manifest = unpack()
-    precision = ["--int8", "--fp16"] if options.int8 else []
+    precision = [f"--{options.quantized}", "--fp16"] if options.quantized else []
     tenon = Tenon(options.build or ROOT / manifest["build"], [*precision, *options.tenon_build])
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as name:

@@ -123,7 +123,7 @@ class BoxHead(nn.Module):
             rows, columns = torch.meshgrid(*(torch.arange(int(n)) + 0.5 for n in x.shape[2:]), indexing="ij")
             centres.append(torch.stack([columns, rows]).flatten(1))
             steps.append(torch.full((centres[-1].shape[1],), float(stride)))
-        return torch.cat(centres, 1), torch.cat(steps)
+        return torch.cat(centres, 1).to(maps[0]), torch.cat(steps).to(maps[0])
 
     def forward(self, maps):
         boxes = torch.cat([branch(x).flatten(2) for branch, x in zip(self.boxes, maps)], 2)

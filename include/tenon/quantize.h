@@ -25,7 +25,8 @@ struct ChannelNumbers {
 
 /// What the functions below call.
 TENON_EXTENSION nvinfer1::IHostMemory* tenonPrepareModel(nvinfer1::ILogger* logger,
-                                                         const char* path, bool equalizes) noexcept;
+                                                         const char* path, bool equalizes,
+                                                         nvinfer1::DataType type) noexcept;
 TENON_EXTENSION nvinfer1::IHostMemory* tenonSmoothModel(nvinfer1::ILogger* logger,
                                                         const void* model, size_t modelSize,
                                                         const tenon::ChannelNumbers* largest,
@@ -33,7 +34,7 @@ TENON_EXTENSION nvinfer1::IHostMemory* tenonSmoothModel(nvinfer1::ILogger* logge
 TENON_EXTENSION nvinfer1::IHostMemory* tenonQuantizeModel(
     nvinfer1::ILogger* logger, const void* model, size_t modelSize, const void* cache,
     size_t cacheSize, const char* const* keptFloat, int32_t nbKeptFloat,
-    const tenon::ChannelNumbers* means, int32_t nbMeans) noexcept;
+    const tenon::ChannelNumbers* means, int32_t nbMeans, nvinfer1::DataType type) noexcept;
 
 namespace tenon {
 
@@ -58,14 +59,17 @@ inline std::vector<ChannelNumbers> channel_numbers(const ChannelNumbersByName& n
 /// place; weights in files of their own come into the model.
 /// @param equalizes also brings the channels between two convolutions, with ReLU or pooling
 /// between them, to the same range (Nagel et al., ICCV 2019, section 4.1).
+/// @param type what quantize_model() is to make of it: for kFP8 the opset becomes 19.
 /// Null after an error to the logger, for a model that is not usable or a result above 2 GiB; and
 /// with a library that is not Tenon's, as for all functions here.
 inline std::unique_ptr<nvinfer1::IHostMemory> prepare_model(nvinfer1::ILogger& logger,
                                                             const std::string& path,
-                                                            bool equalizes = false) {
+                                                            bool equalizes = false,
+                                                            nvinfer1::DataType type =
+                                                                nvinfer1::DataType::kINT8) {
   if (tenonPrepareModel == nullptr) return nullptr;
   return std::unique_ptr<nvinfer1::IHostMemory>(
-      tenonPrepareModel(&logger, path.c_str(), equalizes));
+      tenonPrepareModel(&logger, path.c_str(), equalizes, type));
 }
 
 /// SmoothQuant (Xiao et al., ICML 2023): a Mul in front of products with constant weights divides
@@ -94,18 +98,23 @@ inline std::unique_ptr<nvinfer1::IHostMemory> smooth_model(nvinfer1::ILogger& lo
 /// lists.
 /// @param means mean values of the channels of what convolutions and Gemm nodes read: what their
 /// rounded weights add on average is taken from their biases (Nagel et al., ICCV 2019,
-/// section 4.2). Null after an error to the logger, for a model or cache that is not usable, an
-/// opset below 10, a node that is not there, a result above 2 GiB.
+/// section 4.2).
+/// @param type kINT8, or kFP8: e4m3 of what convolutions and products read, and of their weights,
+/// with scales of amax / 448, and without means.
+/// Null after an error to the logger, for a model or cache that is not usable, an opset below 10, or
+/// below 19 for fp8, a node that is not there, a result above 2 GiB.
 inline std::unique_ptr<nvinfer1::IHostMemory> quantize_model(
     nvinfer1::ILogger& logger, const nvinfer1::IHostMemory& model, std::string_view cache,
-    const std::vector<std::string>& kept_float = {}, const ChannelNumbersByName& means = {}) {
+    const std::vector<std::string>& kept_float = {}, const ChannelNumbersByName& means = {},
+    nvinfer1::DataType type = nvinfer1::DataType::kINT8) {
   if (tenonQuantizeModel == nullptr) return nullptr;
   std::vector<const char*> names;
   for (const std::string& name : kept_float) names.push_back(name.c_str());
   const auto numbers = detail::channel_numbers(means);
   return std::unique_ptr<nvinfer1::IHostMemory>(tenonQuantizeModel(
       &logger, model.data(), model.size(), cache.data(), cache.size(), names.data(),
-      static_cast<int32_t>(names.size()), numbers.data(), static_cast<int32_t>(numbers.size())));
+      static_cast<int32_t>(names.size()), numbers.data(), static_cast<int32_t>(numbers.size()),
+      type));
 }
 
 }  // namespace tenon

@@ -49,12 +49,12 @@ HostMemory* memory_of(const std::string& model) {
 }  // namespace tenon
 
 nvinfer1::IHostMemory* tenonPrepareModel(nvinfer1::ILogger* logger, const char* path,
-                                         bool equalizes) noexcept {
+                                         bool equalizes, nvinfer1::DataType type) noexcept {
   using namespace tenon;  // NOLINT: in this function alone
   const Reporter reporter(logger);
   return reporter.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     require(path != nullptr, "the path is null");
-    return memory_of(prepare_model(path, {reporter.log(), equalizes}));
+    return memory_of(prepare_model(path, {reporter.log(), equalizes, type}));
   });
 }
 
@@ -72,13 +72,13 @@ nvinfer1::IHostMemory* tenonSmoothModel(nvinfer1::ILogger* logger, const void* m
 nvinfer1::IHostMemory* tenonQuantizeModel(nvinfer1::ILogger* logger, const void* model,
                                           size_t modelSize, const void* cache, size_t cacheSize,
                                           const char* const* keptFloat, int32_t nbKeptFloat,
-                                          const tenon::ChannelNumbers* means,
-                                          int32_t nbMeans) noexcept {
+                                          const tenon::ChannelNumbers* means, int32_t nbMeans,
+                                          nvinfer1::DataType type) noexcept {
   using namespace tenon;  // NOLINT: in this function alone
   const Reporter reporter(logger);
   return reporter.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     require(keptFloat != nullptr || nbKeptFloat == 0, "the names of nodes are null");
-    QuantizeModelOptions options{"", reporter.log(), {}, values_of(means, nbMeans)};
+    QuantizeModelOptions options{"", reporter.log(), {}, values_of(means, nbMeans), type};
     for (int32_t i = 0; i < nbKeptFloat; ++i) options.kept_float.insert(keptFloat[i]);
     const auto text = bytes_of(cache, cacheSize);
     // The CPU computes all in integers that other engines do.

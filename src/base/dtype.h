@@ -24,6 +24,10 @@ inline bool is_float(DataType type) {
   return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16
          || type == DataType::kFP8 || type == DataType::kFP4 || type == DataType::kE8M0;
 }
+/// float16 and bfloat16.
+inline bool is_16bit_float(DataType type) {
+  return type == DataType::kHALF || type == DataType::kBF16;
+}
 inline bool is_integer(DataType type) {
   return !is_float(type) && type != DataType::kBOOL;
 }

@@ -12,7 +12,7 @@
 #include "ops/dequantize.h"
 #include "ops/elementwise.h"
 #include "ops/fully_connected.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/pooling.h"
 #include "ops/quantize.h"
@@ -106,11 +106,11 @@ class Placer {
 
   bool target_multiplies(const Node& node) const {
     if (const auto* op = node.as<Convolution>())
-      return op->epilogue.empty() && target_.fuses(*integer_form(*op), {});
+      return op->epilogue.empty() && target_.fuses(*quantized_form(*op), {});
     const auto* op = node.as<MatrixMultiply>();
     return op != nullptr && op->epilogue.empty() && op->operation_a == MatrixOperation::kNONE
            && op->operation_b != MatrixOperation::kVECTOR
-           && target_.fuses(IntegerMatrixMultiply(), {});
+           && target_.fuses(QuantizedMatrixMultiply(), {});
   }
 
   static bool is_dequantized(const Value& data) {
@@ -206,7 +206,7 @@ class Placer {
     const Node* const node = numbers != nullptr ? numbers->producer : nullptr;
     if (node == nullptr || !products_.contains(node) || node->as<Convolution>() == nullptr)
       return false;
-    const auto op = integer_form(*node->as<Convolution>());
+    const auto op = quantized_form(*node->as<Convolution>());
     op->to = DataType::kINT8;
     op->epilogue = {2,
                     {},
@@ -222,7 +222,7 @@ class Placer {
     if (is_relu(*node) && uses_.only(*node->inputs[0]) == node) node = node->inputs[0]->producer;
     if (node == nullptr || !products_.contains(node) || node->as<Convolution>() == nullptr)
       return false;
-    const auto op = integer_form(*node->as<Convolution>());
+    const auto op = quantized_form(*node->as<Convolution>());
     op->sum.used = true;
     return target_.fuses(*op, {});
   }

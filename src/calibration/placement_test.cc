@@ -2,7 +2,7 @@
 #include "calibration/placement.h"
 
 #include "calibration/insert_quantization.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 #include "ops/pooling.h"
 #include "optimize/quantized_model.h"
 
@@ -51,7 +51,7 @@ std::unique_ptr<Network> quantized(const Network& network, const Scales& scales,
 // Only the passes that make integer layers.
 std::vector<std::string> integer_kinds(const Network& network, const Scales& scales) {
   auto copy = quantized(network, scales);
-  for (const auto pass : {integer_products, integer_sums, pooling_of_bytes, dead_layers})
+  for (const auto pass : {quantized_products, quantized_sums, pooling_of_bytes, dead_layers})
     if (auto patch = pass(*copy, FusingTarget())) std::move(*patch).apply(*copy);
   return kinds(*copy);
 }
@@ -81,7 +81,7 @@ TEST(Placement, ChainsOfConvolutionsStayInBytes) {
   Value& a = m.relu(m.convolution(m.input({1, 3, 8, 8}), 4));
   m.output(m.convolution(a, 2));
   EXPECT_THAT(integer_kinds(m.network),
-              ElementsAre("Quantize", "IntegerConvolution", "IntegerConvolution"));
+              ElementsAre("Quantize", "QuantizedConvolution", "QuantizedConvolution"));
 }
 
 TEST(Placement, TensorsThatAreNeverNegativeHaveAllOfUint8) {
@@ -112,7 +112,7 @@ TEST(Placement, OtherLowerBoundsAreZeroPoints) {
   EXPECT_EQ(placement.activations[0].type, DataType::kUINT8);
   EXPECT_FLOAT_EQ(placement.activations[0].scale, 0.02f);
   EXPECT_EQ(placement.activations[0].zero_point, 19);
-  EXPECT_THAT(integer_kinds(m.network), Contains("IntegerConvolution"));
+  EXPECT_THAT(integer_kinds(m.network), Contains("QuantizedConvolution"));
 }
 
 TEST(Placement, ResidualBlocksAddBytes) {
@@ -121,8 +121,8 @@ TEST(Placement, ResidualBlocksAddBytes) {
   Value& branch = m.convolution(m.relu(m.convolution(x, 4)), 4);
   m.output(m.convolution(m.relu(m.sum(branch, x)), 2));
   EXPECT_THAT(integer_kinds(m.network),
-              ElementsAre("Quantize", "IntegerConvolution", "IntegerConvolution",
-                          "IntegerConvolution", "IntegerConvolution"));
+              ElementsAre("Quantize", "QuantizedConvolution", "QuantizedConvolution",
+                          "QuantizedConvolution", "QuantizedConvolution"));
 }
 
 // Of a sum behind an activation the other operand is bytes, and what is activated stays floats in
@@ -138,8 +138,8 @@ TEST(Placement, SumsBehindActivationsReadBytes) {
     Value& sum = m.sum(x, branch);
     m.output(m.convolution(is_moved ? pooled(m, sum) : sum, 2));
     auto copy = quantized(m.network, scales_for_all(m.network));
-    for (const auto pass : {integer_products, integer_sums, pooling_of_bytes, pointwise_chains,
-                            integer_epilogues, dead_layers})
+    for (const auto pass : {quantized_products, quantized_sums, pooling_of_bytes, pointwise_chains,
+                            quantized_epilogues, dead_layers})
       if (auto patch = pass(*copy, FusingTarget())) std::move(*patch).apply(*copy);
     EXPECT_THAT(kinds(*copy), AllOf(Not(Contains("Pointwise")), Not(Contains("ElementWise")),
                                     Not(Contains("Dequantize"))));
@@ -162,7 +162,7 @@ TEST(Placement, MaximumPoolingKeepsTheScale) {
   Scales scales = scales_for_all(m.network);
   scales[b.name] /= 2;
   EXPECT_THAT(integer_kinds(m.network, scales),
-              ElementsAre("Quantize", "IntegerConvolution", "Pooling", "IntegerConvolution"));
+              ElementsAre("Quantize", "QuantizedConvolution", "Pooling", "QuantizedConvolution"));
 }
 
 TEST(Placement, MatrixProductsOfConstantWeights) {
@@ -170,7 +170,7 @@ TEST(Placement, MatrixProductsOfConstantWeights) {
     Model m;
     Value& w = transposed ? m.weight({4, 6}) : m.weight({6, 4});
     m.output(m.matrix_product(m.input({5, 6}), w, transposed));
-    EXPECT_THAT(integer_kinds(m.network), ElementsAre("Quantize", "IntegerMatrixMultiply"));
+    EXPECT_THAT(integer_kinds(m.network), ElementsAre("Quantize", "QuantizedMatrixMultiply"));
   }
 }
 
@@ -183,7 +183,7 @@ TEST(Placement, KernelsMayBeLists) {
   m.network.touch();
   m.network.infer();
   m.output(y);
-  EXPECT_THAT(integer_kinds(m.network), ElementsAre("Quantize", "IntegerConvolution"));
+  EXPECT_THAT(integer_kinds(m.network), ElementsAre("Quantize", "QuantizedConvolution"));
 }
 
 TEST(Placement, OthersReadTensorsAsTheyAre) {

@@ -117,7 +117,7 @@ std::vector<CandidateList> make_lists() {
            and_16bit({"onednn_pooling", offer_onednn_pooling}),
        })},
       {{LayerType::kSOFTMAX}, or_reference({and_16bit({"softmax", offer_softmax})})},
-      {{layer_type(PrivateLayer::kIntegerConvolution)},
+      {{layer_type(PrivateLayer::kQuantizedConvolution)},
        or_reference({
            // As winograd.
            no_16bit(timed({"integer_winograd", offer_integer_winograd, load_integer_winograd})),
@@ -126,7 +126,7 @@ std::vector<CandidateList> make_lists() {
            no_16bit({"onednn_integer_convolution", offer_onednn_integer_convolution,
                      load_onednn_integer_convolution}),
        })},
-      {{layer_type(PrivateLayer::kIntegerMatrixMultiply)},
+      {{layer_type(PrivateLayer::kQuantizedMatrixMultiply)},
        or_reference({
            no_16bit({"integer_matrix_multiply", offer_integer_matrix_multiply,
                      load_integer_matrix_multiply}),

@@ -17,7 +17,7 @@
 #include "cpu/simd/byte_product.h"
 #include "cpu/simd/kernels.h"
 #include "ops/attention.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/separable_convolution.h"
 #include "streams/host_device.h"
 
@@ -73,11 +73,11 @@ class CpuTarget final : public Target {
       return epilogue.empty() && !attention->bytes.used;
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
-    if (gives_16bit(op)) return false;
-    if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
+    if (gives_16bit(op) || multiplies_float8(op)) return false;
+    if (const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op))
       return epilogue.empty() ? multiplies(*convolution)
                               : convolves_integers(*convolution) && fits_in_slots(epilogue);
-    if (op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
+    if (op.kind() == layer_type(PrivateLayer::kQuantizedMatrixMultiply))
       return byte_product_kernels() != nullptr && epilogue.inputs == 1 && fits_in_slots(epilogue);
     return onednn_fuses(op, epilogue);  // nothing in a build without oneDNN
   }
@@ -87,17 +87,23 @@ class CpuTarget final : public Target {
   std::vector<LibraryVersion> libraries() const override { return {{"oneDNN", onednn_version()}}; }
 
  private:
+  static bool multiplies_float8(const Op& op) {
+    const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op);
+    const auto* product = dynamic_cast<const QuantizedMatrixMultiply*>(&op);
+    return (convolution != nullptr && convolution->is_float8)
+           || (product != nullptr && product->is_float8);
+  }
   static bool gives_16bit(const Op& op) {
-    const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op);
-    const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op);
+    const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op);
+    const auto* product = dynamic_cast<const QuantizedMatrixMultiply*>(&op);
     const DataType to = convolution != nullptr ? convolution->to
                         : product != nullptr   ? product->to
                                                : DataType::kFLOAT;
-    return to == DataType::kHALF || to == DataType::kBF16;
+    return is_16bit_float(to);
   }
 
   // Whether there is a fast kernel. oneDNN has no sums.
-  static bool multiplies(const IntegerConvolution& convolution) {
+  static bool multiplies(const QuantizedConvolution& convolution) {
     return (!convolution.sum.used && onednn_multiplies_integers())
            || convolves_integers(convolution);
   }

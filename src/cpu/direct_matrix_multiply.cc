@@ -157,9 +157,9 @@ Variant<RowProduct, std::string> taken(const MatrixMultiply& op, const KernelReq
   return product;
 }
 
-class QuantizedMatrixMultiply final : public Kernel {
+class QuantizedWeightsProduct final : public Kernel {
  public:
-  QuantizedMatrixMultiply(const MatrixMultiply& op, const QuantizedPanels& panels,
+  QuantizedWeightsProduct(const MatrixMultiply& op, const QuantizedPanels& panels,
                           const Tensor& bias, const KernelRequest& request)
       : op_(op), panels_(panels) {
     packed = {panels.values, panels.scale, panels.zero, bias};
@@ -198,7 +198,7 @@ Offer offer_quantized_matrix_multiply(const KernelRequest& request) {
   auto panels = QuantizedPanels::take(
       request.folded[1], op.operation_b == MatrixOperation::kTRANSPOSE, depth, columns);
   if (auto* reason = std::get_if<std::string>(&panels)) return std::move(*reason);
-  return std::make_unique<QuantizedMatrixMultiply>(
+  return std::make_unique<QuantizedWeightsProduct>(
       op, std::get<QuantizedPanels>(panels), padded_bias(constant_bias(request), columns), request);
 }
 
@@ -216,7 +216,7 @@ Offer load_quantized_matrix_multiply(const KernelRequest& request, const StoredK
   require(panels.fit(packed[3].count()),
           "the stored weights of {} bits are not packed for {} columns in vectors of {}",
           panels.bits, packed[3].count(), direct_loops().lanes);
-  return std::make_unique<QuantizedMatrixMultiply>(op, panels, packed[3], request);
+  return std::make_unique<QuantizedWeightsProduct>(op, panels, packed[3], request);
 }
 
 Offer load_direct_matrix_multiply(const KernelRequest& request, const StoredKernel& stored) {

@@ -1,6 +1,6 @@
 // Matrix products of 8-bit integers with one constant matrix: convolutions of 1x1, whose pixels are
 // the rows.
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 #include "base/error.h"
 #include "cpu/convolution/integer_execution.h"
@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 /// (…, M, K) as K channels of one row of pixels, which lie last as they are.
 TensorSpec as_pixels(const TensorSpec& rows) {
@@ -22,7 +22,7 @@ TensorSpec as_pixels(const TensorSpec& rows) {
 
 class IntegerMatrixMultiplyKernel final : public Kernel {
  public:
-  IntegerMatrixMultiplyKernel(const IntegerMatrixMultiply& op, IntegerPanels weights,
+  IntegerMatrixMultiplyKernel(const QuantizedMatrixMultiply& op, IntegerPanels weights,
                               const KernelRequest& request)
       : weights_(std::move(weights)) {
     convolution_.to = op.to;
@@ -48,7 +48,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
   }
 
  private:
-  IntegerConvolution convolution_;
+  QuantizedConvolution convolution_;
   IntegerPanels weights_;
 };
 
@@ -78,14 +78,14 @@ Offer offer_integer_matrix_multiply(const KernelRequest& request) {
   auto panels = IntegerPanels::take(request, windows, {1, windows[0], 0, 0});
   if (auto* reason = std::get_if<std::string>(&panels)) return std::move(*reason);
   return std::make_unique<IntegerMatrixMultiplyKernel>(
-      static_cast<const IntegerMatrixMultiply&>(request.op),
+      static_cast<const QuantizedMatrixMultiply&>(request.op),
       std::get<IntegerPanels>(std::move(panels)), request);
 }
 
 Offer load_integer_matrix_multiply(const KernelRequest& request, const StoredKernel& stored) {
   if (std::string reason = refusal(request); !reason.empty()) return reason;
   return std::make_unique<IntegerMatrixMultiplyKernel>(
-      static_cast<const IntegerMatrixMultiply&>(request.op),
+      static_cast<const QuantizedMatrixMultiply&>(request.op),
       IntegerPanels::load(stored, windows_of(request)), request);
 }
 

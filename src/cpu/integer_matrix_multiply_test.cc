@@ -1,5 +1,5 @@
 // Our matrix product of integers against the reference: every bit.
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 #include "common/convolution_testing.h"
 #include "cpu/convolution/integer_testing.h"
@@ -22,7 +22,7 @@ TEST(IntegerMatrixMultiplyKernel, GivesEveryBit) {
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
         SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", a, b, name_of(t.data), name_of(t.weights),
                                  name_of(t.to), static_cast<int>(zeros)));
-        IntegerMatrixMultiply op;
+        QuantizedMatrixMultiply op;
         op.to = t.to;
         op.bounds = bounds_for(t.to, zeros);
         expect_exact(op, operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), zeros),
@@ -35,7 +35,7 @@ TEST(IntegerMatrixMultiplyKernel, RefusesOthers) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
   const auto refusal = [&](const Shape& a, const Shape& b, bool constant) {
-    return Layer(IntegerMatrixMultiply(),
+    return Layer(QuantizedMatrixMultiply(),
                  operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), Zeros::kNone),
                  std::vector<bool>(In::kCount, constant))
         .offer(kIntegerMatrixMultiplyCandidate);
@@ -50,7 +50,7 @@ TEST(IntegerMatrixMultiplyKernel, RefusesOthers) {
 TEST(IntegerMatrixMultiplyKernel, ShapesThatDoNotFitTheWeightsAreErrors) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
-  Layer layer(IntegerMatrixMultiply(),
+  Layer layer(QuantizedMatrixMultiply(),
               operands(t, bytes(t.data, {4, 5}), bytes(t.weights, {5, 64}), 64, Zeros::kNone),
               std::vector<bool>(In::kCount, true));
   ASSERT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate), "");
@@ -67,7 +67,7 @@ TEST(IntegerMatrixMultiplyKernel, DamagedPlansAreErrors) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
   const auto in = operands(t, bytes(t.data, {4, 5}), bytes(t.weights, {5, 2}), 2, Zeros::kNone);
-  Layer layer(IntegerMatrixMultiply(), in, std::vector<bool>(In::kCount, true));
+  Layer layer(QuantizedMatrixMultiply(), in, std::vector<bool>(In::kCount, true));
   ASSERT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate), "");
   StoredKernel stored = layer.stored();
   EXPECT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate, &stored), "");

@@ -3,7 +3,7 @@
 
 #include "backend/target.h"
 #include "common/reference.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon::cpu {
 
@@ -99,7 +99,7 @@ bool onednn_fuses(const Op& op, const PointwiseProgram& epilogue);
 bool onednn_multiplies_integers();
 /// Whether our own kernel may take the convolution of integers, and quantize a sum at no extra pass
 /// over memory: two axes, one group. Which weights it takes is for the offer to say.
-bool convolves_integers(const IntegerConvolution& op);
+bool convolves_integers(const QuantizedConvolution& op);
 /// "AVX-512": what oneDNN makes code for on this machine; "" in builds without it.
 std::string onednn_instruction_set();
 /// "2.5.0", or "none".

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/target.h"
-#include "ops/support/integer_operands.h"
+#include "ops/support/quantized_operands.h"
 
 namespace tenon::cpu {
 
@@ -16,7 +16,7 @@ class RunOperands {
   }
 
   /// Allocates nothing. What it gives may be changed until the next call.
-  IntegerOperands& read(const RunArguments& arguments) {
+  QuantizedOperands& read(const RunArguments& arguments) {
     for (size_t i = 0; i < views_.size(); ++i)
       views_[i].data = const_cast<void*>(arguments.inputs[i]);
     operands_.read(views_);
@@ -25,7 +25,7 @@ class RunOperands {
 
  private:
   std::vector<TensorView> views_;
-  IntegerOperands operands_;
+  QuantizedOperands operands_;
 };
 
 }  // namespace tenon::cpu

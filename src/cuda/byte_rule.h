@@ -7,6 +7,8 @@
 namespace tenon::cuda {
 
 inline ByteQuantization byte_quantization(const QuantizedBytes& bytes) {
+  constexpr float kLargestFloat8 = 448;
+  if (bytes.to == DataType::kFP8) return {bytes.scale, -kLargestFloat8, kLargestFloat8, 0, true};
   const IntegerRange range = bytes.bounds.of(bytes.to);
   return {bytes.scale, static_cast<float>(range.lowest - bytes.zero),
           static_cast<float>(range.highest - bytes.zero), bytes.zero};

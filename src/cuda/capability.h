@@ -5,26 +5,29 @@
 
 namespace tenon::cuda {
 
-/// The major number of its compute capability; 0 without a GPU.
-inline int capability_major() {
+/// A number of the current GPU; `otherwise` if it cannot be told.
+inline int device_attribute(cudaDeviceAttr attribute, int otherwise) {
   int device = 0, found = 0;
-  const bool is_known =
-      cudaGetDevice(&device) == cudaSuccess
-      && cudaDeviceGetAttribute(&found, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
-  return is_known ? found : 0;
+  const bool is_known = cudaGetDevice(&device) == cudaSuccess
+                        && cudaDeviceGetAttribute(&found, attribute, device) == cudaSuccess;
+  return is_known ? found : otherwise;
 }
 
-/// Whether its compute capability is `major`.0 or more.
-inline bool has_capability(int major) {
-  return capability_major() >= major;
+/// The major number of its compute capability; 0 without a GPU.
+inline int capability_major() {
+  return device_attribute(cudaDevAttrComputeCapabilityMajor, 0);
+}
+
+/// Whether its compute capability is `major`.`minor` or more.
+inline bool has_capability(int major, int minor = 0) {
+  const int found = capability_major();
+  return found > major
+         || (found == major && device_attribute(cudaDevAttrComputeCapabilityMinor, 0) >= minor);
 }
 
 /// Its streaming multiprocessors; 1 if it cannot be told.
 inline int multiprocessors() {
-  int device = 0, found = 1;
-  if (cudaGetDevice(&device) == cudaSuccess)
-    cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
-  return found;
+  return device_attribute(cudaDevAttrMultiProcessorCount, 1);
 }
 
 }  // namespace tenon::cuda

@@ -10,7 +10,7 @@
 #include "common/plugin_kernel.h"
 #include "cuda/capability.h"
 #include "cuda/check.h"
-#include "cuda/integer_execution.h"
+#include "cuda/quantized_execution.h"
 #include "cuda/kernels.h"
 #include "ops/bit_cast.h"
 #include "ops/bitwise.h"
@@ -41,8 +41,8 @@ std::vector<CandidateList> make_lists() {
       {{LayerType::kDECONVOLUTION},
        or_host({{"cudnn_convolution", offer_cudnn_convolution, load_cudnn_convolution},
                 {"direct_convolution", offer_direct_convolution}})},
-      {{layer_type(PrivateLayer::kIntegerConvolution)},
-       or_host({{"integer_gemm", offer_integer_gemm, load_integer_gemm},
+      {{layer_type(PrivateLayer::kQuantizedConvolution)},
+       or_host({{"quantized_gemm", offer_quantized_gemm, load_quantized_gemm},
                 {"integer_depthwise", offer_integer_depthwise, load_integer_depthwise},
                 {"integer_convolution", offer_integer_convolution}})},
       {{LayerType::kPOOLING}, or_host({{"pooling", offer_pooling}})},
@@ -54,8 +54,8 @@ std::vector<CandidateList> make_lists() {
       {{layer_type(PrivateLayer::kFullyConnected)},
        or_host({{"cublas_fully_connected", offer_cublas_product, load_cublas_product}})},
       {{LayerType::kEINSUM}, or_host({{"cublas_einsum", offer_cublas_einsum, load_cublas_einsum}})},
-      {{layer_type(PrivateLayer::kIntegerMatrixMultiply)},
-       or_host({{"integer_gemm", offer_integer_gemm, load_integer_gemm},
+      {{layer_type(PrivateLayer::kQuantizedMatrixMultiply)},
+       or_host({{"quantized_gemm", offer_quantized_gemm, load_quantized_gemm},
                 {"integer_matrix_multiply", offer_integer_matrix_multiply}})},
       {{LayerType::kATTENTION_OUTPUT},
        or_host({timed({"warpgroup_attention", offer_warpgroup_attention}),
@@ -130,10 +130,11 @@ class CudaTarget final : public Target {
       return cudnn_fuses(epilogue);
     if (op.kind() == LayerType::kMATRIX_MULTIPLY) return cublas_fuses(epilogue);
     // Their epilogue is in the op.
-    if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
-      return has_fast_kernel(*convolution) && integer_epilogue(*convolution).has_value();
-    if (const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op))
-      return has_capability(8) && integer_epilogue(*product).has_value();
+    if (const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op))
+      return has_fast_kernel(*convolution) && quantized_epilogue(*convolution).has_value();
+    if (const auto* product = dynamic_cast<const QuantizedMatrixMultiply*>(&op))
+      return has_capability(8) && (!product->is_float8 || multiplies_float8())
+             && quantized_epilogue(*product).has_value();
     // Pooling of bytes has none, and what normalisations take in is in the op.
     const bool runs_alone = op.kind() == LayerType::kATTENTION_OUTPUT
                             || op.kind() == LayerType::kPOOLING

@@ -1,16 +1,16 @@
 // Products of matrices of 8-bit integers, with zero points and requantisation in the same kernel.
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 #include "base/error.h"
 #include "cuda/capability.h"
-#include "cuda/integer_execution.h"
+#include "cuda/quantized_execution.h"
 #include "cuda/integer_product.h"
 #include "cuda/kernels.h"
 
 namespace tenon::cuda {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 using Parameters = IntegerProductParameters;
 
 // The batch: an extent of 1 is repeated.
@@ -29,7 +29,7 @@ void describe_batch(const Shape& a, const Shape& b, Parameters& p) {
   }
 }
 
-Parameters parameters_of(const IntegerMatrixMultiply& op, std::span<const TensorSpec> inputs) {
+Parameters parameters_of(const QuantizedMatrixMultiply& op, std::span<const TensorSpec> inputs) {
   const Shape &a = inputs[In::kData].shape, &b = inputs[In::kWeights].shape;
   require(a.rank() >= 2 && a.rank() == b.rank() && a.back() == b[b.rank() - 2],
           "cannot multiply {} by {}", a, b);
@@ -46,28 +46,28 @@ Parameters parameters_of(const IntegerMatrixMultiply& op, std::span<const Tensor
   p.data_zero = list_of(inputs, In::kDataZero, 1);
   p.weights_zero = list_of(inputs, In::kWeightsZero, p.columns);
   p.bias = list_of(inputs, In::kBias, p.columns);
-  p.epilogue = *integer_epilogue(op, inputs);
+  p.epilogue = *quantized_epilogue(op, inputs);
   return p;
 }
 
 class IntegerProductKernel final : public Kernel {
  public:
-  explicit IntegerProductKernel(const IntegerMatrixMultiply& op) : op_(op) {}
+  explicit IntegerProductKernel(const QuantizedMatrixMultiply& op) : op_(op) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec>) const override {
-    return std::make_unique<IntegerExecution<Parameters>>(
+    return std::make_unique<QuantizedExecution<Parameters>>(
         parameters_of(op_, inputs), launch_integer_product, "a product of integers");
   }
 
  private:
-  IntegerMatrixMultiply op_;
+  QuantizedMatrixMultiply op_;
 };
 
 }  // namespace
 
 Offer offer_integer_matrix_multiply(const KernelRequest& request) {
-  const auto& op = static_cast<const IntegerMatrixMultiply&>(request.op);
-  if (!integer_epilogue(op)) return "the epilogue is not supported";
+  const auto& op = static_cast<const QuantizedMatrixMultiply&>(request.op);
+  if (!quantized_epilogue(op)) return "the epilogue is not supported";
   constexpr int kAmpere = 8;
   if (!has_capability(kAmpere)) return "it needs a GPU of compute capability 8.0 or more";
   return std::make_unique<IntegerProductKernel>(op);

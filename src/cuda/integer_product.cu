@@ -24,7 +24,7 @@ __device__ uint32_t read_4(const uint8_t* row, int64_t at, int64_t count) {
   return word;
 }
 
-__device__ int32_t whole(const IntegerEpilogue::List& list, DataType type, int64_t i) {
+__device__ int32_t whole(const QuantizedEpilogue::List& list, DataType type, int64_t i) {
   if (list.data == nullptr) return 0;
   const int64_t at = i * list.step;
   if (type == DataType::kINT8) return static_cast<const int8_t*>(list.data)[at];

@@ -6,15 +6,15 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "cuda/integer_epilogue.h"
+#include "cuda/quantized_epilogue.h"
 
 namespace tenon::cuda {
 
 /// result = requantized(sum over k of (data - data_zero) * (weights - weights_zero) + bias), as the
-/// layer IntegerMatrixMultiply defines it: data (rows, depth), weights (depth, columns), in rows.
+/// layer QuantizedMatrixMultiply defines it: data (rows, depth), weights (depth, columns), in rows.
 struct IntegerProductParameters {
   static constexpr int kMaxAxes = 6;
-  using List = IntegerEpilogue::List;  // columns are output channels
+  using List = QuantizedEpilogue::List;  // columns are output channels
   DataType data_type = DataType::kINT8, weights_type = DataType::kINT8;
   const void *data = nullptr, *weights = nullptr;
   void* result = nullptr;
@@ -24,7 +24,7 @@ struct IntegerProductParameters {
   int64_t extents[kMaxAxes] = {}, data_steps[kMaxAxes] = {}, weights_steps[kMaxAxes] = {};
   int64_t batch = 1;
   List data_zero, weights_zero, bias;  // bytes, bytes, int32; 0
-  IntegerEpilogue epilogue;
+  QuantizedEpilogue epilogue;
 };
 
 void launch_integer_product(const IntegerProductParameters& parameters, cudaStream_t stream);

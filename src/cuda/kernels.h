@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/target.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon::cuda {
 
@@ -38,7 +38,7 @@ Offer offer_integer_convolution(const KernelRequest& request);
 Offer offer_integer_depthwise(const KernelRequest& request);
 Offer load_integer_depthwise(const KernelRequest& request, const StoredKernel& stored);
 /// Whether a kernel for tensor cores, or for depthwise convolutions, makes it.
-bool has_fast_kernel(const IntegerConvolution& op);
+bool has_fast_kernel(const QuantizedConvolution& op);
 /// What times of convolutions depend on: the libraries' versions.
 std::string convolution_timing_id();
 /// Whether cuDNN may compute the program as part of the convolution before it.
@@ -62,8 +62,8 @@ bool cublas_fuses(const PointwiseProgram& epilogue);
 Offer offer_attention(const KernelRequest& request);
 Offer offer_warpgroup_attention(const KernelRequest& request);
 /// Convolutions and products with constant weights of bytes.
-Offer offer_integer_gemm(const KernelRequest& request);
-Offer load_integer_gemm(const KernelRequest& request, const StoredKernel& stored);
+Offer offer_quantized_gemm(const KernelRequest& request);
+Offer load_quantized_gemm(const KernelRequest& request, const StoredKernel& stored);
 /// Products of any matrices of bytes.
 Offer offer_integer_matrix_multiply(const KernelRequest& request);
 Offer offer_normalization(const KernelRequest& request);

@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -27,23 +28,29 @@ __device__ void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// c (16, 8) += a (16, 32) b (32, 8), of int8_t and uint8_t; sums wrap.
+/// c (16, 8) += a (16, 32) b (32, 8), of int8_t and uint8_t, whose sums wrap; or both of fp8, whose
+/// sums are bits of float, from compute capability 8.9 on.
 template <class A, class B>
 __device__ void multiply_add_bytes(int32_t (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                    uint32_t b1) {
-#define TENON_MULTIPLY(types)                                               \
-  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types               \
-               ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+#define TENON_MULTIPLY(sums, types)                                         \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col." sums "." types "." sums \
+               " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])             \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
-  if constexpr (std::is_signed_v<A> && std::is_signed_v<B>)
-    TENON_MULTIPLY("s8.s8");
-  else if constexpr (std::is_signed_v<A>)
-    TENON_MULTIPLY("s8.u8");
-  else if constexpr (std::is_signed_v<B>)
-    TENON_MULTIPLY("u8.s8");
-  else
-    TENON_MULTIPLY("u8.u8");
+  if constexpr (std::is_same_v<A, __nv_fp8_e4m3>) {
+#if __CUDA_ARCH__ >= 890
+    TENON_MULTIPLY("f32", "e4m3.e4m3");
+#endif
+  } else if constexpr (std::is_signed_v<A> && std::is_signed_v<B>) {
+    TENON_MULTIPLY("s32", "s8.s8");
+  } else if constexpr (std::is_signed_v<A>) {
+    TENON_MULTIPLY("s32", "s8.u8");
+  } else if constexpr (std::is_signed_v<B>) {
+    TENON_MULTIPLY("s32", "u8.s8");
+  } else {
+    TENON_MULTIPLY("s32", "u8.u8");
+  }
 #undef TENON_MULTIPLY
 }
 

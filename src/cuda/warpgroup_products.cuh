@@ -63,35 +63,40 @@ template <int kCount> __device__ void fence(float (&sums)[kCount][4]) {
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54," \
   "%55,%56,%57,%58,%59,%60,%61,%62,%63"
 
-// c (64, columns) = a (64, 32) b (columns, 32)^T, added to c where `adds`; sums wrap.
+// c (64, columns) = a (64, 32) b (columns, 32)^T, added to c where `adds`; sums wrap, but those of
+// fp8, which are bits of float.
 template <class Data>
 __device__ void multiply_add_bytes(int32_t (&c)[8][4], uint64_t a, uint64_t b, int adds) {
-#define TENON_MULTIPLY(types)                                                     \
-  asm volatile(                                                                   \
-      "{.reg .pred adds; setp.ne.b32 adds, %34, 0;"                               \
-      "wgmma.mma_async.sync.aligned.m64n64k32.s32." types " {" TENON_REGISTERS_32 \
-      "}, %32, %33, adds;}"                                                       \
+#define TENON_MULTIPLY(types, signs)                                          \
+  asm volatile(                                                               \
+      "{.reg .pred adds; setp.ne.b32 adds, %34, 0;"                           \
+      "wgmma.mma_async.sync.aligned.m64n64k32." types " {" TENON_REGISTERS_32 \
+      "}, %32, %33, adds" signs ";}"                                          \
       : TENON_SUMS_32("+r", c, 0)                                                 \
       : "l"(a), "l"(b), "r"(adds))
-  if constexpr (std::is_signed_v<Data>)
-    TENON_MULTIPLY("s8.s8");
+  if constexpr (std::is_same_v<Data, __nv_fp8_e4m3>)
+    TENON_MULTIPLY("f32.e4m3.e4m3", ", 1, 1");
+  else if constexpr (std::is_signed_v<Data>)
+    TENON_MULTIPLY("s32.s8.s8", "");
   else
-    TENON_MULTIPLY("u8.s8");
+    TENON_MULTIPLY("s32.u8.s8", "");
 #undef TENON_MULTIPLY
 }
 template <class Data>
 __device__ void multiply_add_bytes(int32_t (&c)[16][4], uint64_t a, uint64_t b, int adds) {
-#define TENON_MULTIPLY(types)                                                      \
-  asm volatile(                                                                    \
-      "{.reg .pred adds; setp.ne.b32 adds, %66, 0;"                                \
-      "wgmma.mma_async.sync.aligned.m64n128k32.s32." types " {" TENON_REGISTERS_64 \
-      "}, %64, %65, adds;}"                                                        \
+#define TENON_MULTIPLY(types, signs)                                           \
+  asm volatile(                                                                \
+      "{.reg .pred adds; setp.ne.b32 adds, %66, 0;"                            \
+      "wgmma.mma_async.sync.aligned.m64n128k32." types " {" TENON_REGISTERS_64 \
+      "}, %64, %65, adds" signs ";}"                                           \
       : TENON_SUMS_32("+r", c, 0), TENON_SUMS_32("+r", c, 8)                       \
       : "l"(a), "l"(b), "r"(adds))
-  if constexpr (std::is_signed_v<Data>)
-    TENON_MULTIPLY("s8.s8");
+  if constexpr (std::is_same_v<Data, __nv_fp8_e4m3>)
+    TENON_MULTIPLY("f32.e4m3.e4m3", ", 1, 1");
+  else if constexpr (std::is_signed_v<Data>)
+    TENON_MULTIPLY("s32.s8.s8", "");
   else
-    TENON_MULTIPLY("u8.s8");
+    TENON_MULTIPLY("s32.u8.s8", "");
 #undef TENON_MULTIPLY
 }
 

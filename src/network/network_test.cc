@@ -76,7 +76,7 @@ TEST(Network, EqualDimensionNamesAreOneSymbol) {
   EXPECT_THAT(n.symbol_names(), ElementsAre("batch", "b.1"));
 }
 
-TEST(Network, SmallIntegerInputsAreKnownAsSymbols) {
+TEST(Network, SmallQuantizedInputsAreKnownAsSymbols) {
   Network n;
   const Value& shape = n.add_input("shape", DataType::kINT32, {2});
   ASSERT_TRUE(shape.content.has_value());

@@ -34,8 +34,8 @@ enum class PrivateLayer : int32_t {
   kMaxUnpool = 10033,
   kDeterminant = 10034,
   kSeparableConvolution = 10035,  // depthwise, then 1x1
-  kIntegerConvolution = 10040,    // int8 operands with zero points, int32 results
-  kIntegerMatrixMultiply = 10041,
+  kQuantizedConvolution = 10040,    // int8 operands with zero points, int32 results
+  kQuantizedMatrixMultiply = 10041,
   kRecurrent = 10050,    // LSTM, GRU, RNN over a sequence
   kFourier = 10051,      // DFT, STFT
   kBitwise = 10060,      // and, or, xor and shifts

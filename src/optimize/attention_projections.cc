@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "ops/attention.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
@@ -14,7 +14,7 @@ namespace tenon {
 namespace {
 
 using nvinfer1::MatrixOperation;
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 Value* input_of(const Node& node, size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : nullptr;
@@ -46,7 +46,7 @@ bool is_row(const Value* value, int64_t columns) {
 
 std::optional<Product> product_of(Node& node) {
   const auto* floats = node.as<MatrixMultiply>();
-  const auto* integers = node.as<IntegerMatrixMultiply>();
+  const auto* integers = node.as<QuantizedMatrixMultiply>();
   if ((floats == nullptr && integers == nullptr) || !is_plain(node)) return std::nullopt;
   if (floats != nullptr
       && (floats->operation_a != MatrixOperation::kNONE
@@ -76,11 +76,11 @@ bool join(const Product& a, const Product& b) {
       || x.inputs[1]->dims.size() != y.inputs[1]->dims.size())
     return false;
   if (x.as<MatrixMultiply>() != nullptr) return true;
-  const auto &p = *x.as<IntegerMatrixMultiply>(), &q = *y.as<IntegerMatrixMultiply>();
+  const auto &p = *x.as<QuantizedMatrixMultiply>(), &q = *y.as<QuantizedMatrixMultiply>();
   const auto both = [&](size_t i) {
     return (input_of(x, i) == nullptr) == (input_of(y, i) == nullptr);
   };
-  return p.to == q.to && p.bounds.lowest == q.bounds.lowest && p.bounds.highest == q.bounds.highest
+  return p.to == q.to && p.is_float8 == q.is_float8 && p.bounds.lowest == q.bounds.lowest && p.bounds.highest == q.bounds.highest
          && both(In::kResultScale) && equal(input_of(x, In::kDataZero), input_of(y, In::kDataZero))
          && equal(input_of(x, In::kResultZero), input_of(y, In::kResultZero));
 }

@@ -1,5 +1,5 @@
 #include "ops/attention.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/shuffle.h"
 #include "optimize/quantized_model.h"
 
@@ -36,7 +36,7 @@ class AttentionModel : public QuantizedModel {
     return add(std::move(op), std::move(inputs));
   }
   Value& integer_projected(Value& x, const std::vector<float>& scale, bool has_shift = true) {
-    auto op = std::make_unique<IntegerMatrixMultiply>();
+    auto op = std::make_unique<QuantizedMatrixMultiply>();
     op->to = DataType::kFLOAT;
     Value* shift = has_shift ? &list(std::vector<float>(kWidth, 0.25f)) : nullptr;
     return add(std::move(op),
@@ -89,7 +89,7 @@ TEST(AttentionProjections, OfIntegers) {
         &value = m.integer_projected(x, {0.015f}, false);
   m.output(m.attend(query, key, value));
   const auto after = rewritten(m.network, with_strides);
-  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerMatrixMultiply", "Attention"));
+  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedMatrixMultiply", "Attention"));
 }
 
 TEST(AttentionProjections, StayWhereOthersReadThem) {

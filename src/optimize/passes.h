@@ -13,10 +13,10 @@ std::optional<Patch> dead_layers(const Network& network, const Target& target);
 /// Convolutions and matrix products of dequantised tensors become products of integers, where the
 /// target is fast at them; a Quantize behind becomes part of them. What they compute differs by
 /// the rounding of one quantised step at most.
-std::optional<Patch> integer_products(const Network& network, const Target& target);
+std::optional<Patch> quantized_products(const Network& network, const Target& target);
 /// Sums of quantised tensors become part of the convolutions of integers before them, where the
 /// target takes them in. What they compute stays the same.
-std::optional<Patch> integer_sums(const Network& network, const Target& target);
+std::optional<Patch> quantized_sums(const Network& network, const Target& target);
 /// Maximum pooling between a Dequantize and the Quantize that undoes it is done on the integers.
 std::optional<Patch> pooling_of_bytes(const Network& network, const Target& target);
 /// Layers whose result is always the same become weights.
@@ -57,10 +57,10 @@ std::optional<Patch> separable_convolution(const Network& network, const Target&
 /// Trees of element-wise layers become one layer.
 std::optional<Patch> pointwise_chains(const Network& network, const Target& target);
 /// Layers of integers whose float32 result is only cast to a 16-bit type give that type.
-std::optional<Patch> integer_casts(const Network& network, const Target& target);
+std::optional<Patch> quantized_casts(const Network& network, const Target& target);
 /// An element-wise layer of one tensor between a layer of integers and a Quantize becomes its
 /// epilogue, and the Quantize part of it.
-std::optional<Patch> integer_epilogues(const Network& network, const Target& target);
+std::optional<Patch> quantized_epilogues(const Network& network, const Target& target);
 /// A sum before a normalisation and a Quantize behind it become part of it, where the target takes
 /// them in.
 std::optional<Patch> normalization_neighbours(const Network& network, const Target& target);

@@ -22,8 +22,8 @@ struct Pass {
 // can before epilogues do.
 constexpr Pass kPasses[] = {
     {"dead_layers", dead_layers, true},
-    {"integer_products", integer_products},  // before folding makes floats of their weights
-    {"integer_sums", integer_sums},
+    {"quantized_products", quantized_products},  // before folding makes floats of their weights
+    {"quantized_sums", quantized_sums},
     {"pooling_of_bytes", pooling_of_bytes},
     {"constant_folding", constant_folding, true},
     {"identities", identities, true},
@@ -40,8 +40,8 @@ constexpr Pass kPasses[] = {
     {"separable_convolution", separable_convolution},  // with their epilogues
     {"attention_strides", attention_strides},          // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
-    {"integer_epilogues", integer_epilogues},                // of whole chains
-    {"integer_casts", integer_casts},                        // where no byte follows
+    {"quantized_epilogues", quantized_epilogues},                // of whole chains
+    {"quantized_casts", quantized_casts},                        // where no byte follows
     {"normalization_neighbours", normalization_neighbours},  // sums that are no epilogue
     {"attention_bytes", attention_bytes},                    // behind its shuffles
     {"attention_projections", attention_projections},        // with their biases and types

@@ -57,10 +57,19 @@ std::optional<Uniform> uniform_of(const Node& node) {
 
 std::optional<QuantizedBytes> quantized_bytes(const Node& node) {
   const auto* quantize = node.as<Quantize>();
-  if (quantize == nullptr || !is_byte(quantize->to) || !is_plain(node)) return std::nullopt;
+  const bool is_float8 = quantize != nullptr && quantize->to == DataType::kFP8;
+  if (quantize == nullptr || !(is_byte(quantize->to) || (is_float8 && quantize->saturate))
+      || !is_plain(node))
+    return std::nullopt;
   const auto uniform = uniform_of(node);
   if (!uniform) return std::nullopt;
   const auto scale = static_cast<float>(uniform->scale);
+  if (is_float8) {
+    if (!(scale > 0) || !std::isfinite(scale) || !std::isfinite(1 / scale)
+        || uniform->zero != nullptr)
+      return std::nullopt;
+    return QuantizedBytes{true, scale, 0, quantize->to, {}};
+  }
   const IntegerRange range = integer_range(quantize->to);
   if (!(scale > 0) || !std::isfinite(scale) || !std::isfinite(1 / scale)
       || quantize->lowest < range.lowest || quantize->highest > range.highest)
@@ -83,8 +92,8 @@ std::optional<Dequantized> dequantized_bytes(const Value* v) {
   return Dequantized{node, *scale};
 }
 
-std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution) {
-  auto integers = std::make_unique<IntegerConvolution>();
+std::unique_ptr<QuantizedConvolution> quantized_form(const Convolution& convolution) {
+  auto integers = std::make_unique<QuantizedConvolution>();
   integers->output_channels = convolution.output_channels;
   integers->kernel = convolution.kernel;
   integers->stride = convolution.stride;
@@ -129,20 +138,21 @@ std::optional<ResultBounds> quantized(const Bounds& clip, const Uniform& result,
 
 }  // namespace
 
-Ending ending_of(const Uses& uses, Node& layer) {
-  Ending plain{{&layer}, std::nullopt, DataType::kFLOAT, {}}, ending = plain;
+Ending ending_of(const Uses& uses, Node& layer, bool is_float8) {
+  Ending plain{{&layer}, std::nullopt, layer.outputs[0]->type, {}}, ending = plain;
   Node* next = uses.only(*layer.outputs[0]);
   std::optional<Bounds> clip;
-  if (next != nullptr && is_plain(*next) && (clip = bounds_of(*next))) {
+  if (next != nullptr && !is_float8 && is_plain(*next) && (clip = bounds_of(*next))) {
     ending.merged.push_back(next);
     next = uses.only(*next->outputs[0]);
   }
   const Quantize* op = next != nullptr ? next->as<Quantize>() : nullptr;
   if (op == nullptr || !is_plain(*next) || next->inputs[0] != ending.merged.back()->outputs[0]
-      || !is_byte(op->to) || op->lowest != op->highest)
+      || !(is_float8 ? op->to == DataType::kFP8 && op->saturate : is_byte(op->to))
+      || op->lowest != op->highest)
     return plain;
   ending.result = uniform_of(*next);
-  if (!ending.result) return plain;
+  if (!ending.result || (is_float8 && ending.result->zero != nullptr)) return plain;
   if (ending.result->zero != nullptr && ending.result->zero->type != op->to) return plain;
   ending.to = op->to;
   if (clip) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/convolution.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 #include "ops/quantize.h"
 #include "ops/support/quantized_bytes.h"
 #include "optimize/match.h"
@@ -27,7 +27,7 @@ struct Uniform {
 /// Of a Quantize or Dequantize.
 std::optional<Uniform> uniform_of(const Node& node);
 
-/// What a Quantize to bytes makes of its input, where a layer before it can do it.
+/// What a Quantize to bytes, or to fp8, makes of its input, where a layer before it can do it.
 std::optional<QuantizedBytes> quantized_bytes(const Node& node);
 
 /// A tensor of float32 that a Dequantize of bytes gives, with one scale.
@@ -38,16 +38,16 @@ struct Dequantized {
 std::optional<Dequantized> dequantized_bytes(const Value* v);
 
 /// A convolution as one of integers, without what its inputs say. The epilogue must be empty.
-std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution);
+std::unique_ptr<QuantizedConvolution> quantized_form(const Convolution& convolution);
 
 /// What follows a layer of floats: nothing, or a Quantize to bytes, perhaps behind a ReLU or Clip,
-/// whose bounds are those of the bytes then.
+/// whose bounds are those of the bytes then; or to fp8, for a layer of fp8.
 struct Ending {
   std::vector<Node*> merged;  // the layer first
   std::optional<Uniform> result;
   DataType to = DataType::kFLOAT;
   ResultBounds bounds;
 };
-Ending ending_of(const Uses& uses, Node& layer);
+Ending ending_of(const Uses& uses, Node& layer, bool is_float8 = false);
 
 }  // namespace tenon

@@ -1,6 +1,8 @@
 // Builds small quantised networks for the tests of passes.
 #pragma once
 
+#include <cstring>
+
 #include "ops/dequantize.h"
 #include "ops/quantize.h"
 #include "optimize/pass_test.h"
@@ -24,7 +26,8 @@ class QuantizedModel : public Model {
     Tensor t(type, shape);
     std::mt19937 generator(3);
     for (int64_t i = 0; i < t.count(); ++i)
-      t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(generator());
+      t.mutable_data<uint8_t>()[i] =
+          static_cast<uint8_t>(generator() & (type == DataType::kFP8 ? 0xf7u : 0xffu));  // no NaN
     return network.add_weight(t);
   }
   Value& quantize(Value& x, DataType to, float scale, int zero_point) {
@@ -39,6 +42,17 @@ class QuantizedModel : public Model {
     std::vector<Value*> inputs{&x, &list(scale), zero_point};
     if (zero_point == nullptr) inputs.pop_back();
     return add(std::move(op), std::move(inputs));
+  }
+  Value& zeros(DataType type, int64_t count) {
+    Tensor t(type, {count});
+    std::memset(t.mutable_data<uint8_t>(), 0, t.bytes());
+    return network.add_weight(t);
+  }
+  /// To another type than float32, of one scale.
+  Value& dequantize_to(DataType type, Value& x, float scale) {
+    auto op = std::make_unique<Dequantize>();
+    op->to = type;
+    return add(std::move(op), {&x, &list({scale})});
   }
   /// Quantised and back.
   Value& through(Value& x, DataType type, float scale, int zero_point) {
@@ -64,10 +78,10 @@ inline std::vector<std::string> kinds(const Network& network) {
 }
 
 /// After the products of dequantized tensors became products of integers.
-inline std::unique_ptr<Network> with_integers(const Network& network) {
+inline std::unique_ptr<Network> with_quantized_products(const Network& network) {
   auto copy = clone(network);
   copy->infer();
-  auto patch = integer_products(*copy, FusingTarget());
+  auto patch = quantized_products(*copy, FusingTarget());
   std::move(*patch).apply(*copy);
   return copy;
 }

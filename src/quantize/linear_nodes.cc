@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/low_precision.h"
 #include "calibration/range_search.h"
 #include "calibration/weight_scales.h"
 #include "quantize/bias_correction.h"
@@ -22,9 +23,9 @@ bool is_product(const onnx::NodeProto& node) {
          && (node.op_type() == "Conv" || node.op_type() == "Gemm" || node.op_type() == "MatMul");
 }
 
-bool can_read_quantized(const onnx::NodeProto& node) {
+bool can_read_quantized(const onnx::NodeProto& node, DataType type) {
   return is_product(node)
-         || (is_standard(node.domain())
+         || (type == DataType::kINT8 && is_standard(node.domain())
              && (node.op_type() == "Add" || node.op_type() == "MaxPool"));
 }
 
@@ -52,11 +53,15 @@ class Quantizer {
         placement_(placement),
         source_(source),
         opset_(standard_opset(model.opset_import())) {
-    constexpr int64_t kFirst = 10;
+    constexpr int64_t kFirst = 10, kFirstOfFloat8 = 19;
     require(
         opset_ >= kFirst,
         "the model is of opset {}, which has no QuantizeLinear: export it with opset 13 or later",
         opset_);
+    require(!is_float8() || opset_ >= kFirstOfFloat8,
+            "the model is of opset {}, which has no QuantizeLinear to fp8: export it with opset {} "
+            "or later",
+            opset_, kFirstOfFloat8);
     if (opset_ < kPerAxis)
       source_.log.warning(
           "the model is of opset {}, in which weights have one scale each: export it with opset {} "
@@ -78,7 +83,7 @@ class Quantizer {
     LinearCounts counts;
     for (onnx::NodeProto& node : *graph_.mutable_node()) {
       counts.products += is_product(node);
-      if (can_read_quantized(node) && !placement_.kept_float.contains(node.name()))
+      if (can_read_quantized(node, placement_.type) && !placement_.kept_float.contains(node.name()))
         counts.quantized += quantize(node) && is_product(node);
       *nodes_.Add() = std::move(node);
     }
@@ -90,6 +95,17 @@ class Quantizer {
 
  private:
   static constexpr int64_t kPerAxis = 13;
+
+  bool is_float8() const { return placement_.type == DataType::kFP8; }
+  // As ONNX numbers the types.
+  int onnx_type() const {
+    return is_float8() ? onnx::TensorProto::FLOAT8E4M3FN : onnx::TensorProto::INT8;
+  }
+  // Of a scale for int8.
+  float scale_of(float of_int8) const {
+    constexpr float kLargestFloat8 = 448;
+    return is_float8() ? of_int8 * (kLargestInt8 / kLargestFloat8) : of_int8;
+  }
 
   bool reads_quantized(const onnx::NodeProto& node, const std::string& tensor) const {
     if (!placement_.scales.contains(tensor)) return false;
@@ -122,9 +138,9 @@ class Quantizer {
     const auto [entry, is_new] = done_.try_emplace(tensor);
     if (!is_new) return entry->second;
     const std::string scale = add_initializer<float>(tensor + "_scale", onnx::TensorProto::FLOAT,
-                                                     {}, {placement_.scales.at(tensor)});
+                                                     {}, {scale_of(placement_.scales.at(tensor))});
     const std::string zero =
-        add_initializer<int8_t>(tensor + "_zero_point", onnx::TensorProto::INT8, {}, {0});
+        add_initializer<int8_t>(tensor + "_zero_point", onnx_type(), {}, {0});
     const std::string bytes = unique(tensor + "_QuantizeLinear_Output");
     add_node("QuantizeLinear", {tensor, scale, zero}, bytes);
     entry->second = unique(tensor + "_DequantizeLinear_Output");
@@ -138,23 +154,19 @@ class Quantizer {
     if (!is_new) return entry->second;
     onnx::TensorProto copy = stored;  // which make_tensor() empties
     const Tensor tensor = make_tensor(copy, source_);
-    const std::vector<float> scales = weight_scales(node.input(1), tensor, tensor.shape(), axis);
-    std::vector<int8_t> integers(static_cast<size_t>(tensor.count()));
-    for (size_t i = 0; i < integers.size(); ++i)
-      integers[i] = static_cast<int8_t>(std::clamp(
-          std::nearbyint(tensor.data<float>()[i] / scales[weight_channel(tensor.shape(), axis, i)]),
-          -kLargestInt8, kLargestInt8));
+    std::vector<float> scales = weight_scales(node.input(1), tensor, tensor.shape(), axis);
+    std::ranges::transform(scales, scales.begin(), [&](float x) { return scale_of(x); });
     const auto channels = static_cast<int64_t>(scales.size());
     const std::vector<int64_t> extents(stored.dims().begin(), stored.dims().end());
     const std::vector<int64_t> of_scales =
         axis < 0 ? std::vector<int64_t>() : std::vector{channels};
     const std::string& name = node.input(1);
     const std::string bytes =
-        add_initializer(name + "_quantized", onnx::TensorProto::INT8, extents, integers);
+        add_initializer(name + "_quantized", onnx_type(), extents, in_bytes(tensor, scales, axis));
     const std::string scale =
         add_initializer(name + "_scale", onnx::TensorProto::FLOAT, of_scales, scales);
-    const std::string zero = add_initializer(name + "_zero_point", onnx::TensorProto::INT8,
-                                             of_scales, std::vector<int8_t>(scales.size()));
+    const std::string zero = add_initializer(name + "_zero_point", onnx_type(), of_scales,
+                                             std::vector<int8_t>(scales.size()));
     entry->second = unique(name + "_DequantizeLinear_Output");
     onnx::NodeProto& made = add_node("DequantizeLinear", {bytes, scale, zero}, entry->second);
     if (axis >= 0) {
@@ -164,6 +176,22 @@ class Quantizer {
       attribute.set_i(axis);
     }
     return entry->second;
+  }
+
+  // Weights over their scales, as int8 or in the bits of fp8.
+  std::vector<int8_t> in_bytes(const Tensor& weights, const std::vector<float>& scales,
+                               int axis) const {
+    std::vector<float> numbers(static_cast<size_t>(weights.count()));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = weights.data<float>()[i] / scales[weight_channel(weights.shape(), axis, i)];
+    std::vector<int8_t> bytes(numbers.size());
+    if (is_float8())
+      write_low_precision(DataType::kFP8, numbers.data(), 0, weights.count(), bytes.data());
+    else
+      std::ranges::transform(numbers, bytes.begin(), [](float x) {
+        return static_cast<int8_t>(std::clamp(std::nearbyint(x), -kLargestInt8, kLargestInt8));
+      });
+    return bytes;
   }
 
   // Takes from the bias what rounded weights add on average. Products without a bias of their own

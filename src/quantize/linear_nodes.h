@@ -13,6 +13,7 @@ namespace tenon {
 
 /// Where an ONNX model is quantized, by its names.
 struct LinearPlacement {
+  DataType type = DataType::kINT8;  ///< or kFP8, of products alone
   /// Real numbers per step of a symmetric int8, of activations.
   std::map<std::string, float> scales;
   /// Which nodes read an activation quantized: pairs of it and the node's first output, or of it
@@ -24,7 +25,7 @@ struct LinearPlacement {
   ChannelValues channel_means;
 };
 
-/// How many nodes with weights there are, and how many of them got int8.
+/// How many nodes with weights there are, and how many of them are quantized.
 struct LinearCounts {
   int quantized = 0, products = 0;
 };
@@ -32,8 +33,8 @@ struct LinearCounts {
 /// Puts one QuantizeLinear and one DequantizeLinear behind each activation, in front of the nodes
 /// that read it quantized. Weights of these, of float32, become int8 and a DequantizeLinear:
 /// symmetric, with scale max|w| / 127 for each output channel, or below opset 13, which has no
-/// scales of an axis, for all. Biases stay float32, and are corrected where means are known. Throws
-/// Error below opset 10.
+/// scales of an axis, for all; or fp8 (e4m3) with max|w| / 448. Biases stay float32, and are
+/// corrected where means are known. Throws Error below opset 10, and for fp8 below 19.
 LinearCounts add_linear_nodes(onnx::ModelProto& model, const LinearPlacement& placement,
                               TensorSource& source);
 

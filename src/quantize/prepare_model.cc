@@ -15,8 +15,12 @@
 namespace tenon {
 namespace {
 
-// The first opset whose DequantizeLinear has a scale for each channel, and its IR version.
-constexpr int64_t kPerChannel = 13, kIrOfPerChannel = 7;
+// An opset and its IR version.
+struct Opset {
+  int64_t number, ir;
+};
+// The first whose DequantizeLinear has a scale for each channel, and the first that has fp8.
+constexpr Opset kPerChannel = {13, 7}, kFloat8 = {19, 9};
 
 // Nodes without a name get the one that messages have for them, which edits would change.
 void name_nodes(edit::Model& model) {
@@ -34,11 +38,11 @@ void name_nodes(edit::Model& model) {
   }
 }
 
-bool raise_opset(edit::Model& model, const Log& log) {
+bool raise_opset(edit::Model& model, const Opset& wanted, const Log& log) {
   const int64_t opset = model.opset();
-  if (opset < 11 || opset >= kPerChannel) return false;
+  if (opset < 11 || opset >= wanted.number) return false;
   try {
-    edit::convert_opset(model, kPerChannel);
+    edit::convert_opset(model, wanted.number);
     return true;
   } catch (const Error& e) {
     log.warning("the model keeps its opset: {}", e.what());
@@ -55,12 +59,13 @@ std::unique_ptr<onnx::ModelProto> parsed(const std::string& bytes, const std::st
 std::string prepare_model(const std::string& path, const PrepareModelOptions& options) {
   auto edited = edit::Model::load(path);
   name_nodes(edited);
-  const bool is_raised = raise_opset(edited, options.log);
+  const Opset& wanted = options.type == DataType::kFP8 ? kFloat8 : kPerChannel;
+  const bool is_raised = raise_opset(edited, wanted, options.log);
   edit::remove_without_effect(edited);  // exporters put Identity between equal weights and readers
   const size_t count = edit::fold_into_weights(edited);
   if (count > 0) options.log.info("{} nodes became part of convolutions", count);
   const auto model = parsed(edited.serialize(), path);
-  if (is_raised) model->set_ir_version(std::max(model->ir_version(), kIrOfPerChannel));
+  if (is_raised) model->set_ir_version(std::max(model->ir_version(), wanted.ir));
   TensorSource source{path, options.log, {}};
   if (options.equalizes)
     options.log.info("{} pairs of convolutions were equalized", equalize(*model, source));

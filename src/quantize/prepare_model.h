@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "base/dtype.h"
 #include "base/log.h"
 #include "quantize/channel_values.h"
 
@@ -12,9 +13,11 @@ namespace tenon {
 struct PrepareModelOptions {
   Log log;
   bool equalizes = false;  ///< by equalize()
+  DataType type = DataType::kINT8;  ///< of quantize_model(), which wants opset 19 for kFP8
 };
 
-/// The model in a file, of opset 13 if it was of 11 or 12 and edit::convert_opset() can raise it,
+/// The model in a file, of opset 13 if it was of 11 or 12, and for fp8 of 19 if it was of an
+/// earlier one, where edit::convert_opset() can raise it,
 /// with its nodes named, without nodes that change nothing, and with what scales convolutions in
 /// their weights, as edit::fold_into_weights() does; and equalized if that is asked for. Weights in
 /// files of their own come into the model. Throws Error for what is no model and for a result above

@@ -59,6 +59,10 @@ std::string reason_of_none(const Placement& placement) {
 
 std::string quantize_model(std::span<const std::byte> bytes, const Scales& scales,
                            const Target& target, const QuantizeModelOptions& options) {
+  require(options.type == DataType::kINT8
+              || (options.type == DataType::kFP8 && options.channel_means.empty()),
+          "expected int8, or fp8 without corrected biases, to quantize to, found {}",
+          name_of(options.type));
   Network network;
   ImportReport report;
   ImportOptions import;
@@ -78,13 +82,16 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
         placement.without_scale.size(), placement.without_scale.front());
 
   LinearPlacement names = by_names(network, placement, scales);
+  names.type = options.type;
   names.kept_float = options.kept_float;
   names.channel_means = options.channel_means;
   TensorSource source{options.model_path, options.log, {}};
   const LinearCounts counts = add_linear_nodes(*model, names, source);
-  require(counts.quantized > 0, "nothing in the model can be int8: {}", reason_of_none(placement));
+  const char* const type = options.type == DataType::kFP8 ? "fp8" : "int8";
+  require(counts.quantized > 0, "nothing in the model can be {}: {}", type,
+          reason_of_none(placement));
   note_kept_float(*model, options.kept_float);
-  options.log.info("int8: {} of {} nodes with weights", counts.quantized, counts.products);
+  options.log.info("{}: {} of {} nodes with weights", type, counts.quantized, counts.products);
   return whole_bytes(*model, source);
 }
 

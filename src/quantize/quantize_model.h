@@ -20,12 +20,14 @@ struct QuantizeModelOptions {
   std::set<std::string> kept_float;
   /// Mean values of what convolutions and Gemm nodes read: biases are corrected by mean_errors().
   ChannelValues channel_means;
+  /// Or kFP8 (e4m3), of what convolutions and products read alone, and without such means.
+  DataType type = DataType::kINT8;
 };
 
 /// The model with QuantizeLinear and DequantizeLinear nodes where place_quantization() has int8 on
 /// the target, all symmetric int8 with a zero point of 0, as TensorRT wants it. Weights in files of
 /// their own come into the model. Throws Error for a model that cannot be imported or is of an
-/// opset below 10, in which nothing can be int8, for names of nodes that it does not have, for
+/// opset below 10, in which nothing can be int8, or below 19 for fp8, for names of nodes that it does not have, for
 /// weights of NaN or infinity, and for a result above 2 GiB.
 std::string quantize_model(std::span<const std::byte> model, const Scales& scales,
                            const Target& target, const QuantizeModelOptions& options);

@@ -69,6 +69,27 @@ class Quantize(CliTest):
         self.assertEqual({n.op_type for n in model.graph.node if any("_Dequantize" in i for i in n.input)},
                          {"Conv", "MaxPool", "Add", "Gemm"})
 
+    def test_float8(self):
+        """Data and weights of products alone, with scales of amax / 448; the opset rises to the first that has fp8."""
+        onnx.save(small_network(opset=13), self.model)
+        model, constants = self.quantize("--fp8")
+        self.assertEqual([o.version for o in model.opset_import], [19])
+        float8 = helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT8E4M3FN)
+        np.testing.assert_allclose(constants["x_scale"], abs(SAMPLES).max() / 448, rtol=1e-6)
+        for name, axes in (("w0", (1, 2, 3)), ("w1", (1, 2, 3)), ("w3", (1, 2, 3)), ("w2", 1)):
+            w, largest = CONSTANTS[name], abs(CONSTANTS[name]).max(axes)
+            scale = constants[f"{name}_scale"].reshape([-1] + [1] * (w.ndim - 1))
+            np.testing.assert_allclose(scale.ravel()[largest > 0], largest[largest > 0] / np.float32(448), rtol=1e-6)
+            np.testing.assert_array_equal(constants[f"{name}_quantized"].astype(np.float32), (w / scale).astype(float8).astype(np.float32))
+        self.assertEqual({n.op_type for n in model.graph.node if any("_Dequantize" in i for i in n.input)}, {"Conv", "Gemm"})
+        x, out = SAMPLES[:4], self.folder / "out.npz"
+        np.savez(self.folder / "in.npz", x=x)
+        self.succeed("run", self.quantized, "--inputs", self.folder / "in.npz", "--outputs", out)
+        expected, = ReferenceEvaluator(model).run(None, {"x": x})
+        floats, = ReferenceEvaluator(small_network()).run(None, {"x": x})
+        np.testing.assert_allclose(np.load(out)["y"], expected, atol=2e-3 * abs(expected).max())
+        self.assertLess(abs(expected - floats).max(), 0.1 * abs(floats).max())
+
     def test_what_it_computes(self):
         """Tenon's integers are those of ONNX's evaluator, and near the float model's results."""
         model, _ = self.quantize()

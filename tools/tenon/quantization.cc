@@ -61,6 +61,10 @@ std::vector<std::string> read_names(const std::string& path) {
   return names;
 }
 
+nvinfer1::DataType quantized_type(const BuildOptions& build) {
+  return build.fp8 ? nvinfer1::DataType::kFP8 : nvinfer1::DataType::kINT8;
+}
+
 // Its stages, in their order.
 class Quantization {
  public:
@@ -69,6 +73,8 @@ class Quantization {
       : path_(path), o_(o), build_(build), logger_(logger), kept_(o.kept_nodes()) {
     prepare();
     find_ranges();
+    if (o.corrects_biases && build.fp8)
+      fail(ErrorClass::kOptions, "--biasCorrection: is of int8 weights, and not for --fp8");
     if (o.corrects_biases)
       means_ = channel_statistics(bytes_of(*prepared_), data_for("--biasCorrection"), build, logger)
                    .means;
@@ -96,7 +102,7 @@ class Quantization {
 
   // The model as it is calibrated and quantized.
   void prepare() {
-    prepared_ = tenon::prepare_model(logger_, path_, o_.equalizes);
+    prepared_ = tenon::prepare_model(logger_, path_, o_.equalizes, quantized_type(build_));
     if (prepared_ == nullptr) fail_with_log(logger_, "the model cannot be read");
     if (o_.smoothing.empty()) return;
     const ChannelStatistics seen =
@@ -125,7 +131,8 @@ class Quantization {
 
   void calibrate() {
     BuildOptions options = build_;
-    options.int8 = true;
+    options.int8 = true;  // ranges are the same for fp8
+    options.fp8 = false;
     options.optimization_level = 0;  // the plan itself is not used
     // What options say of pictures may be of those of --lossData alone.
     if (!o_.loss.data.empty() && !holds_pictures(options.calibration_data))
@@ -143,7 +150,7 @@ class Quantization {
   // With these nodes in float; null after an error to the logger.
   std::unique_ptr<nvinfer1::IHostMemory> quantized(nvinfer1::ILogger& log,
                                                    const std::vector<std::string>& names) const {
-    return tenon::quantize_model(log, *prepared_, ranges_, names, means_);
+    return tenon::quantize_model(log, *prepared_, ranges_, names, means_, quantized_type(build_));
   }
 
   // What stays in float for the loss to hold --maxLoss, too.
@@ -164,7 +171,8 @@ class Quantization {
           return model;
         },
         bound, build_, logger_);
-    if (more.empty()) fmt::print("all that can be is in int8\n");
+    if (more.empty())
+      fmt::print("all that can be is in {}\n", build_.fp8 ? "fp8" : "int8");
     for (const std::string& name : more) fmt::print("in float: {}\n", printable(name));
     kept_.insert(kept_.end(), more.begin(), more.end());
   }

@@ -49,7 +49,7 @@ void quantize(const QuantizeOptions& o, Logger& logger) {
     fail(ErrorClass::kOptions,
          "quantize: give samples with --calibData, or a calibration cache with --calib");
   std::string path = o.output;
-  if (path.empty()) path = without_suffix(o.model) + "_int8.onnx";
+  if (path.empty()) path = without_suffix(o.model) + (o.build.fp8 ? "_fp8.onnx" : "_int8.onnx");
   check_files({{"model", o.model}}, {{"-o", path}, {"--exportKeptFloat", o.quantization.exported}});
   o.common.apply(logger);
   const auto model = quantized_model(o.model, o.quantization, o.build, logger);
@@ -80,9 +80,10 @@ void add_weight_only(CLI::App& command, QuantizeOptions& o) {
 void add_quantize(CLI::App& app, Logger& logger) {
   auto o = std::make_shared<QuantizeOptions>();
   CLI::App* command = app.add_subcommand(
-      "quantize", "Write an ONNX model in int8, with QuantizeLinear and DequantizeLinear");
+      "quantize",
+      "Write an ONNX model in int8, or with --fp8 in fp8, with QuantizeLinear and DequantizeLinear");
   command->add_option("model", o->model, "The ONNX model")->required();
-  command->add_option("-o,--output", o->output, "The model to write (default: NAME_int8.onnx)");
+  command->add_option("-o,--output", o->output, "The model to write (default: NAME_int8.onnx or NAME_fp8.onnx)");
   o->quantization.add_to(*command);
   o->common.add_to(*command);
   o->build.add_to(*command);

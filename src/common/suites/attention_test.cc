@@ -123,12 +123,13 @@ TEST(AttentionTest, ManyHeads) {
 TEST(AttentionTest, GivesBytes) {
   const QuantizedBytes rules[] = {{true, 0.01f, 0, DataType::kINT8, {}},
                                   {true, 0.007f, 131, DataType::kUINT8, {}},
-                                  {true, 0.01f, -3, DataType::kINT8, {-3, 90}}};
+                                  {true, 0.01f, -3, DataType::kINT8, {-3, 90}},
+                                  {true, 0.002f, 0, DataType::kFP8, {}}};
   for (const DataType type : kFloatTypes)
     for (const Sizes& s : kSizes) {
       SCOPED_TRACE(fmt::format("{} {} queries, {} keys, size {}, width {}", name_of(type),
                                s.queries, s.keys, s.size, s.width));
-      const QuantizedBytes& rule = rules[(s.queries + s.width) % 3];
+      const QuantizedBytes& rule = rules[(s.queries + s.width) % std::size(rules)];
       Attention op;
       op.scale = 0.3f;
       LayerTest plain(op, in_type(type, operands(s)));

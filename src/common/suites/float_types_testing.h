@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backend/testing.h"
+#include "base/low_precision.h"
 #include "ops/support/quantized_bytes.h"
 
 namespace tenon {
@@ -28,13 +29,21 @@ inline std::vector<TestInput> in_type(DataType type, std::vector<TestInput> inpu
 /// Bytes of a result, as a Quantize behind it has them of its numbers.
 inline void expect_bytes_of(const Tensor& bytes, const Tensor& numbers,
                             const QuantizedBytes& rule) {
-  const IntegerRange range = rule.bounds.of(rule.to);
+  EXPECT_EQ(bytes.type(), rule.to);
   std::vector<double> expected = numbers.numbers();
+  if (rule.to == DataType::kFP8) {
+    std::vector<float> scaled(expected.begin(), expected.end());
+    for (float& x : scaled) x /= rule.scale;
+    Tensor rounded(DataType::kFP8, numbers.shape());
+    write_low_precision(rule.to, scaled.data(), 0, rounded.count(), rounded.mutable_data<uint8_t>());
+    EXPECT_EQ(bytes.numbers(), rounded.numbers());
+    return;
+  }
+  const IntegerRange range = rule.bounds.of(rule.to);
   for (double& x : expected)
     x = std::clamp(
         std::nearbyint(static_cast<float>(x) / rule.scale) + static_cast<float>(rule.zero),
         static_cast<float>(range.lowest), static_cast<float>(range.highest));
-  EXPECT_EQ(bytes.type(), rule.to);
   EXPECT_EQ(bytes.numbers(), expected);
 }
 

@@ -1,12 +1,12 @@
 // Convolutions of integers against the reference: every bit.
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 #include "common/convolution_testing.h"
 
 namespace tenon {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 TestInput integer_convolution_bytes(DataType type, const Shape& shape, int step) {
   Tensor t(type, shape);
@@ -15,10 +15,10 @@ TestInput integer_convolution_bytes(DataType type, const Shape& shape, int step)
   return {t, false, Layout::kLinear};
 }
 
-constexpr auto integer_convolution = sliding<IntegerConvolution>;
+constexpr auto integer_convolution = sliding<QuantizedConvolution>;
 
 TEST(IntegerConvolutionTest, EqualsReference) {
-  const std::pair<IntegerConvolution, Shape> cases[] = {
+  const std::pair<QuantizedConvolution, Shape> cases[] = {
       {integer_convolution(6, {3, 3}, {1, 1}, {1, 1}, 1), {2, 4, 7, 5}},
       {integer_convolution(4, {2, 3}, {2, 1}, {0, 2}, 2), {1, 6, 6, 7}},
       {integer_convolution(5, {3}, {1}, {1}, 1), {2, 3, 9}},

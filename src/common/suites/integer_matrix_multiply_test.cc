@@ -1,5 +1,5 @@
 // Products of integers against the reference: every bit, over types, zero points and results.
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 #include "common/suites/float_types_testing.h"
 
@@ -43,12 +43,12 @@ TEST(IntegerMatrixMultiplyTest, EveryTypeAndShape) {
             fmt::format("{} {} by {} {}", name_of(data_type), s.a, name_of(weights_type), s.b));
         const auto a = integer_matrix_multiply_bytes(data_type, s.a, 1),
                    b = integer_matrix_multiply_bytes(weights_type, s.b, 2);
-        expect_as_reference(IntegerMatrixMultiply(), {a, b});
-        expect_as_reference(IntegerMatrixMultiply(),
+        expect_as_reference(QuantizedMatrixMultiply(), {a, b});
+        expect_as_reference(QuantizedMatrixMultiply(),
                             {a, b, integer_matrix_multiply_bytes(data_type, {}, 3),
                              integer_matrix_multiply_bytes(weights_type, {s.b.back()}, 4)});
         expect_as_reference(
-            IntegerMatrixMultiply(),
+            QuantizedMatrixMultiply(),
             {a, b, integer_matrix_multiply_bytes(data_type, {1}, 5),
              integer_matrix_multiply_bytes(weights_type, {}, 6), whole_numbers(s.b.back(), 7)});
       }
@@ -59,7 +59,7 @@ TEST(IntegerMatrixMultiplyTest, EveryResult) {
   for (const DataType to : {DataType::kFLOAT, DataType::kINT8, DataType::kUINT8})
     for (const int64_t scales : {int64_t{1}, columns}) {
       SCOPED_TRACE(fmt::format("{}, {} scales", name_of(to), scales));
-      IntegerMatrixMultiply op;
+      QuantizedMatrixMultiply op;
       op.to = to;
       expect_as_reference(
           op, {integer_matrix_multiply_bytes(DataType::kUINT8, {50, 90}, 1),

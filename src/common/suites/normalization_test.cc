@@ -108,8 +108,9 @@ TEST(NormalizationTest, GivesItsResultAsBytesToo) {
       for (const QuantizedBytes& copy :
            {QuantizedBytes{true, 0.02f, 0, DataType::kINT8, {}},
             QuantizedBytes{true, 0.013f, 131, DataType::kUINT8, {}},
-            QuantizedBytes{true, 0.02f, -3, DataType::kINT8, {-3, 90}}}) {
-        SCOPED_TRACE(fmt::format("{} {} over {:#x} {}", name_of(type), c.data, c.axes, copy.zero));
+            QuantizedBytes{true, 0.02f, -3, DataType::kINT8, {-3, 90}},
+            QuantizedBytes{true, 0.004f, 0, DataType::kFP8, {}}}) {
+        SCOPED_TRACE(fmt::format("{} {} over {:#x} {} {}", name_of(type), c.data, c.axes, name_of(copy.to), copy.zero));
         Normalization op = op_of(c);
         op.copy = copy;
         LayerTest test(op, in_type(type, inputs_of(c)));

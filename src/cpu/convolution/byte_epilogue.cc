@@ -23,7 +23,7 @@ std::optional<float> last_divisor(const PointwiseProgram& program) {
 
 }  // namespace
 
-ByteEpilogue::ByteEpilogue(const IntegerConvolution& op, DataType operand, int64_t numbers)
+ByteEpilogue::ByteEpilogue(const QuantizedConvolution& op, DataType operand, int64_t numbers)
     : numbers_(numbers), inputs_(static_cast<size_t>(op.epilogue_inputs())) {
   operand_scale_.flip = flip_of(operand);
   operand_scale_.zero = static_cast<float>(op.operand.zero + operand_scale_.flip);

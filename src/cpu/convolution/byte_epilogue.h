@@ -5,7 +5,7 @@
 
 #include "cpu/pointwise.h"
 #include "cpu/simd/byte_product.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon::cpu {
 
@@ -15,7 +15,7 @@ class ByteEpilogue {
  public:
   /// For that many numbers at a time, at most; an empty epilogue is none.
   /// @param operand the type of its bytes, if there are any.
-  ByteEpilogue(const IntegerConvolution& op, DataType operand, int64_t numbers);
+  ByteEpilogue(const QuantizedConvolution& op, DataType operand, int64_t numbers);
 
   bool used() const { return loop_ != nullptr; }
   bool has_operand() const { return inputs_ > 1; }

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/support/integer_operands.h"
+#include "ops/support/quantized_operands.h"
 
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 /// The zero points that constants give, one for each output channel; empty where they are not
 /// known.

@@ -9,14 +9,14 @@
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 class IntegerConvolutionKernel final : public Kernel {
  public:
-  IntegerConvolutionKernel(const IntegerConvolution& op, IntegerPanels weights,
+  IntegerConvolutionKernel(const QuantizedConvolution& op, IntegerPanels weights,
                            const KernelRequest& request)
       : op_(op), weights_(std::move(weights)) {
-    if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
+    if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[QuantizedConvolution::kAddend].type);
     take_layouts(*this, op, request);
     packed = weights_.packed();
     timing_id = weights_.kernels->timing_id;
@@ -28,31 +28,31 @@ class IntegerConvolutionKernel final : public Kernel {
   }
 
  private:
-  IntegerConvolution op_;
+  QuantizedConvolution op_;
   IntegerPanels weights_;
   std::optional<ByteSum> sum_;
 };
 
 }  // namespace
 
-bool convolves_integers(const IntegerConvolution& op) {
+bool convolves_integers(const QuantizedConvolution& op) {
   return byte_product_kernels() != nullptr && op.kernel.rank() == 2 && op.groups == 1;
 }
 
-void take_layouts(Kernel& kernel, const IntegerConvolution& op, const KernelRequest& request) {
+void take_layouts(Kernel& kernel, const QuantizedConvolution& op, const KernelRequest& request) {
   const size_t inputs = request.inputs.size();
   kernel.input_is_packed.assign(inputs, false);
   kernel.input_is_packed[In::kWeights] = true;
   kernel.input_layouts.assign(inputs, Layout::kLinear);
   kernel.input_layouts[In::kData] = Layout::kChannelsLast;
-  if (op.has_addend()) kernel.input_layouts[IntegerConvolution::kAddend] = Layout::kChannelsLast;
+  if (op.has_addend()) kernel.input_layouts[QuantizedConvolution::kAddend] = Layout::kChannelsLast;
   kernel.output_layouts = {Layout::kChannelsLast};
 }
 
 /// Beyond what a network has; strides between that many elements fit 64 bits.
 constexpr int64_t kMaxExtent = int64_t{1} << 31, kMaxWeights = int64_t{1} << 40;
 
-std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request) {
+std::optional<std::string> why_not(const QuantizedConvolution& op, const KernelRequest& request) {
   if (byte_product_kernels() == nullptr) return "the processor has no AVX2";
   const Shape& data = request.inputs[In::kData].shape;
   if (!convolves_integers(op) || data.rank() != 4)
@@ -69,14 +69,14 @@ std::optional<std::string> why_not(const IntegerConvolution& op, const KernelReq
 
 namespace {
 
-Shape windows_of(const IntegerConvolution& op, const KernelRequest& request) {
+Shape windows_of(const QuantizedConvolution& op, const KernelRequest& request) {
   return {op.output_channels, request.inputs[In::kData].shape[1], op.kernel[0], op.kernel[1]};
 }
 
 }  // namespace
 
 Offer offer_integer_convolution(const KernelRequest& request) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (auto reason = why_not(op, request)) return std::move(*reason);
   const Shape windows = windows_of(op, request);
   const int64_t window = op.kernel.volume();
@@ -88,7 +88,7 @@ Offer offer_integer_convolution(const KernelRequest& request) {
 }
 
 Offer load_integer_convolution(const KernelRequest& request, const StoredKernel& stored) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (auto reason = why_not(op, request)) return std::move(*reason);
   return std::make_unique<IntegerConvolutionKernel>(
       op, IntegerPanels::load(stored, windows_of(op, request)), request);

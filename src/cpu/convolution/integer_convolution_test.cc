@@ -41,7 +41,7 @@ const IntegerConvolutionCase kIntegerConvolutionCases[] = {
     {{1, 2, 11, 10}, 4, {2, 2}, {1, 0}, {2, 1}, {3, 2}, {1, 1}},
     {{1, 3, 1, 1}, 4, {3, 3}, {40, 30}, {40, 30}, {20, 15}, {20, 15}}};
 
-IntegerConvolution op_of(const IntegerConvolutionCase& c, DataType to) {
+QuantizedConvolution op_of(const IntegerConvolutionCase& c, DataType to) {
   auto op = integer_convolution(c.output_channels, c.kernel, 1);
   op.to = to;
   op.pre_padding = c.pre;
@@ -91,7 +91,7 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
           auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
                              c.output_channels, Zeros::kEach);
           in[In::kWeightsZero].reset();
-          IntegerConvolution op = op_of(c, to);
+          QuantizedConvolution op = op_of(c, to);
           // Scales of powers of two make many halves; those of Layer's operands make products of
           // all sizes.
           op.sum = {true, 0.5f, 0.25f, 1.f, addend == DataType::kINT8 ? -3 : 130, 7, sum_to};
@@ -255,7 +255,7 @@ TEST(IntegerConvolutionKernelTest, FastSumsGiveEveryByte) {
   in[In::kData] = data;
   in[In::kWeights] = Tensor::of<int8_t>(DataType::kINT8, {1, 1, 1, 1}, std::vector<int8_t>{1});
   in.emplace_back(addends);
-  IntegerConvolution op = integer_convolution(1, {1, 1}, 1);
+  QuantizedConvolution op = integer_convolution(1, {1, 1}, 1);
   op.to = DataType::kUINT8;
   const auto expect_bytes = [&](float product, float addend, float scale, bool fast) {
     SCOPED_TRACE(fmt::format("{} {} {}", product, addend, scale));
@@ -285,7 +285,7 @@ TEST(IntegerConvolutionKernelTest, ScalesAndShiftsMayBeAnyFloats) {
                            output_channels, Zeros::kEach);
         in[In::kWeightsZero].reset();
         in[which] = list(DataType::kFLOAT, numbers);
-        IntegerConvolution op = op_of(c, to);
+        QuantizedConvolution op = op_of(c, to);
         if (sums) {
           op.sum = {true, 0.3f, 0.7f, 0.9f, 5, -2, DataType::kINT8};
           in.emplace_back(bytes(DataType::kUINT8, result_of(c)));
@@ -383,7 +383,7 @@ TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
   // A layer that lost inputs.
   const StoredKernel stored = layer.stored();
   const auto refusal_with = [&](size_t inputs, bool sums) {
-    IntegerConvolution other = op;
+    QuantizedConvolution other = op;
     other.sum.used = sums;
     const std::vector<TensorSpec> specs(inputs, {t.data, Layout::kLinear, {1, 4, 4, 4}, true});
     const std::vector<const Tensor*> constants(inputs, nullptr);
@@ -395,8 +395,8 @@ TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
   };
   EXPECT_EQ(refusal_with(2, false), "");
   EXPECT_THAT(refusal_with(1, false), ::testing::HasSubstr("input 1 is missing"));
-  EXPECT_EQ(refusal_with(IntegerConvolution::kAddend + 1, true), "");
-  EXPECT_THAT(refusal_with(IntegerConvolution::kAddend, true), ::testing::HasSubstr("addend"));
+  EXPECT_EQ(refusal_with(QuantizedConvolution::kAddend + 1, true), "");
+  EXPECT_THAT(refusal_with(QuantizedConvolution::kAddend, true), ::testing::HasSubstr("addend"));
 }
 
 }  // namespace

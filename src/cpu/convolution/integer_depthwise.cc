@@ -14,7 +14,7 @@
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 // The channels of a panel.
 struct DepthwiseChannels {
@@ -28,7 +28,7 @@ DepthwiseChannels channels_of(const ByteDepthwise& sums, int64_t panel, int64_t 
 }
 
 /// Columns of a window are groups of taps, as many as its rows fill.
-int64_t column_groups(const ByteDepthwise& sums, const IntegerConvolution& op) {
+int64_t column_groups(const ByteDepthwise& sums, const QuantizedConvolution& op) {
   return units(op.kernel[0], sums.taps);
 }
 
@@ -38,12 +38,12 @@ struct IntegerDepthwiseWeights {
   Tensor sums;    // as IntegerPanels has them
 };
 
-Shape depthwise_panels_shape(const ByteDepthwise& by, const IntegerConvolution& op) {
+Shape depthwise_panels_shape(const ByteDepthwise& by, const QuantizedConvolution& op) {
   return {units(op.output_channels, by.panel_channels), op.kernel[1] * column_groups(by, op),
           by.panel_channels, by.taps, by.element_bytes};
 }
 
-IntegerDepthwiseWeights pack(const ByteDepthwise& by, const IntegerConvolution& op,
+IntegerDepthwiseWeights pack(const ByteDepthwise& by, const QuantizedConvolution& op,
                              const ConstantWindows& from) {
   IntegerDepthwiseWeights made{&by, Tensor(DataType::kINT8, depthwise_panels_shape(by, op)),
                                from.sums()};
@@ -69,7 +69,7 @@ IntegerDepthwiseWeights pack(const ByteDepthwise& by, const IntegerConvolution& 
 
 class IntegerDepthwiseExecution final : public BlockExecution {
  public:
-  IntegerDepthwiseExecution(const IntegerConvolution& op, const IntegerDepthwiseWeights& weights,
+  IntegerDepthwiseExecution(const QuantizedConvolution& op, const IntegerDepthwiseWeights& weights,
                             std::span<const TensorSpec> inputs, const TensorSpec& output)
       : BlockExecution({}, inputs, output),
         weights_(weights),
@@ -154,7 +154,7 @@ class IntegerDepthwiseExecution final : public BlockExecution {
 
 class IntegerDepthwiseKernel final : public Kernel {
  public:
-  IntegerDepthwiseKernel(const IntegerConvolution& op, IntegerDepthwiseWeights weights,
+  IntegerDepthwiseKernel(const QuantizedConvolution& op, IntegerDepthwiseWeights weights,
                          const KernelRequest& request)
       : op_(op), weights_(std::move(weights)) {
     take_layouts(*this, op, request);
@@ -167,11 +167,11 @@ class IntegerDepthwiseKernel final : public Kernel {
   }
 
  private:
-  IntegerConvolution op_;
+  QuantizedConvolution op_;
   IntegerDepthwiseWeights weights_;
 };
 
-std::optional<std::string> refusal(const IntegerConvolution& op, const KernelRequest& request) {
+std::optional<std::string> refusal(const QuantizedConvolution& op, const KernelRequest& request) {
   if (byte_product_kernels() == nullptr) return "the processor has no AVX2";
   constexpr int64_t kMaxTaps = 1024;
   const Shape& data = request.inputs[In::kData].shape;
@@ -188,7 +188,7 @@ std::optional<std::string> refusal(const IntegerConvolution& op, const KernelReq
 }  // namespace
 
 Offer offer_integer_depthwise(const KernelRequest& request) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (auto reason = refusal(op, request)) return std::move(*reason);
   const int64_t taps = op.kernel.volume();
   auto taken = ConstantWindows::take(request, {op.output_channels, 1, op.kernel[0], op.kernel[1]},
@@ -201,7 +201,7 @@ Offer offer_integer_depthwise(const KernelRequest& request) {
 }
 
 Offer load_integer_depthwise(const KernelRequest& request, const StoredKernel& stored) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (auto reason = refusal(op, request)) return std::move(*reason);
   const auto& packed = stored.packed;
   const ByteProductKernels& kernels = *byte_product_kernels();

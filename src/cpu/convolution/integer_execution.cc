@@ -15,7 +15,7 @@
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 /// Bytes that a task copies: they stay in the L2 cache with a panel of weights.
 constexpr int64_t kTaskBytes = 256 << 10;
@@ -77,7 +77,7 @@ Panels panels_of(const IntegerPanels& weights) {
 
 class IntegerExecution final : public BlockExecution {
  public:
-  IntegerExecution(const IntegerConvolution& op, const IntegerPanels& weights,
+  IntegerExecution(const QuantizedConvolution& op, const IntegerPanels& weights,
                    const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs,
                    const TensorSpec& output)
       : BlockExecution({}, inputs, output),
@@ -326,7 +326,7 @@ void check_result(const Shape& result, int64_t images, int64_t output_channels) 
           result[0], result[1], images, output_channels);
 }
 
-std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,
+std::unique_ptr<Execution> convolve_integers(const QuantizedConvolution& op,
                                              const IntegerPanels& weights,
                                              const std::optional<ByteSum>& sum,
                                              std::span<const TensorSpec> inputs,

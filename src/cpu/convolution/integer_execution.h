@@ -12,7 +12,7 @@
 #include "cpu/convolution/constant_windows.h"
 #include "cpu/convolution/integer_results.h"
 #include "cpu/simd/byte_product.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon::cpu {
 
@@ -47,13 +47,13 @@ IntegerPanels stored_panels(const ByteProductKernels& kernels, const StoredKerne
                             const Shape& panels, const Shape& windows);
 
 /// Why none of our kernels convolves so; nothing where they may.
-std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request);
+std::optional<std::string> why_not(const QuantizedConvolution& op, const KernelRequest& request);
 /// Data, addend and result lie channels last, and the weights are packed.
-void take_layouts(Kernel& kernel, const IntegerConvolution& op, const KernelRequest& request);
+void take_layouts(Kernel& kernel, const QuantizedConvolution& op, const KernelRequest& request);
 
 /// Of the bytes that are added, or read by the epilogue.
-inline DataType addend_type(const IntegerConvolution& op, std::span<const TensorSpec> inputs) {
-  return op.has_addend() ? inputs[IntegerConvolution::kAddend].type : DataType::kINT8;
+inline DataType addend_type(const QuantizedConvolution& op, std::span<const TensorSpec> inputs) {
+  return op.has_addend() ? inputs[QuantizedConvolution::kAddend].type : DataType::kINT8;
 }
 
 /// Throws where a result does not have the images of the data and the output channels of the
@@ -61,7 +61,7 @@ inline DataType addend_type(const IntegerConvolution& op, std::span<const Tensor
 void check_result(const Shape& result, int64_t images, int64_t output_channels);
 
 /// The operation and the weights outlive the execution. Data, addend and result lie channels last.
-std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,
+std::unique_ptr<Execution> convolve_integers(const QuantizedConvolution& op,
                                              const IntegerPanels& weights,
                                              const std::optional<ByteSum>& sum,
                                              std::span<const TensorSpec> inputs,

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 ByteRounding rounding_of(DataType to, const ResultBounds& bounds, int32_t zero) {
   const IntegerRange range = bounds.of(to);
@@ -25,7 +25,7 @@ ByteSum byte_sum(const QuantizedSum& sum, DataType addend) {
   return made;
 }
 
-IntegerResults::IntegerResults(const IntegerConvolution& op, const Tensor& weight_sums,
+IntegerResults::IntegerResults(const QuantizedConvolution& op, const Tensor& weight_sums,
                                const std::optional<ByteSum>& sum,
                                std::span<const TensorSpec> inputs)
     : weight_sums_(weight_sums),
@@ -38,7 +38,7 @@ IntegerResults::IntegerResults(const IntegerConvolution& op, const Tensor& weigh
 
 void IntegerResults::begin(const RunArguments& arguments) {
   out_ = static_cast<std::byte*>(arguments.outputs[0]);
-  const IntegerOperands& operands = operands_.read(arguments);
+  const QuantizedOperands& operands = operands_.read(arguments);
   const int32_t zero = operands.data_zero + flip_;
   padding_ = static_cast<uint8_t>(zero);
   const auto* sums = weight_sums_.data<int32_t>();
@@ -55,8 +55,8 @@ void IntegerResults::begin(const RunArguments& arguments) {
     result_.to = ByteResult::To::kByte;
     result_.rounding = rounding_of(to_, bounds_, static_cast<int32_t>(operands.result_zero));
   }
-  if (arguments.inputs.size() > IntegerConvolution::kAddend)
-    addend_ = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
+  if (arguments.inputs.size() > QuantizedConvolution::kAddend)
+    addend_ = static_cast<const uint8_t*>(arguments.inputs[QuantizedConvolution::kAddend]);
 }
 
 }  // namespace tenon::cpu

@@ -6,7 +6,7 @@
 
 #include "cpu/run_operands.h"
 #include "cpu/simd/byte_product.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon::cpu {
 
@@ -22,7 +22,7 @@ ByteSum byte_sum(const QuantizedSum& sum, DataType addend);
 class IntegerResults {
  public:
   /// `weight_sums` are as IntegerPanels has them, and outlive this.
-  IntegerResults(const IntegerConvolution& op, const Tensor& weight_sums,
+  IntegerResults(const QuantizedConvolution& op, const Tensor& weight_sums,
                  const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs);
 
   void begin(const RunArguments& arguments);

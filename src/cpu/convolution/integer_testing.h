@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/target.h"
-#include "common/integer_operands_testing.h"
+#include "common/quantized_operands_testing.h"
 #include "cpu/cpu_target.h"
 #include "network/network.h"
 

@@ -13,7 +13,7 @@
 namespace tenon::cpu {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 /// Bytes of a block's transformed data and of a panel's sums.
 constexpr int64_t kBlockBytes = 360 << 10;
@@ -77,7 +77,7 @@ IntegerPanels pack(const ByteWinograd& form, const ConstantWindows& from) {
 
 class IntegerWinogradExecution final : public BlockExecution {
  public:
-  IntegerWinogradExecution(const ByteWinograd& form, const IntegerConvolution& op,
+  IntegerWinogradExecution(const ByteWinograd& form, const QuantizedConvolution& op,
                            const IntegerPanels& weights, const std::optional<ByteSum>& sum,
                            std::span<const TensorSpec> inputs, const TensorSpec& output)
       : BlockExecution({}, inputs, output),
@@ -284,13 +284,13 @@ class IntegerWinogradExecution final : public BlockExecution {
 
 class IntegerWinogradKernel final : public Kernel {
  public:
-  IntegerWinogradKernel(const ByteWinograd& form, const IntegerConvolution& op,
+  IntegerWinogradKernel(const ByteWinograd& form, const QuantizedConvolution& op,
                         IntegerPanels weights, const KernelRequest& request)
       : form_(form), op_(op), weights_(std::move(weights)) {
     variant = fmt::format("{0}x{0}", form.size);
     take_layouts(*this, op, request);
     packed = weights_.packed();
-    if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
+    if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[QuantizedConvolution::kAddend].type);
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
@@ -310,7 +310,7 @@ class IntegerWinogradKernel final : public Kernel {
 
  private:
   const ByteWinograd& form_;
-  IntegerConvolution op_;
+  QuantizedConvolution op_;
   IntegerPanels weights_;
   std::optional<ByteSum> sum_;
 };
@@ -320,7 +320,7 @@ int64_t tiles_of(const ByteWinograd& form, const Shape& result) {
   return result[0] * units(result[2], form.tile) * units(result[3], form.tile);
 }
 
-std::optional<std::string> refusal(const IntegerConvolution& op, const KernelRequest& request) {
+std::optional<std::string> refusal(const QuantizedConvolution& op, const KernelRequest& request) {
   if (auto reason = why_not(op, request)) return reason;
   const Shape ones{1, 1}, window{kWindow, kWindow};
   if (op.kernel != window || op.stride != ones || op.dilation != ones)
@@ -331,14 +331,14 @@ std::optional<std::string> refusal(const IntegerConvolution& op, const KernelReq
   return std::nullopt;
 }
 
-Shape windows_of(const IntegerConvolution& op, const KernelRequest& request) {
+Shape windows_of(const QuantizedConvolution& op, const KernelRequest& request) {
   return {op.output_channels, request.inputs[In::kData].shape[1], kWindow, kWindow};
 }
 
 std::unique_ptr<IntegerWinogradKernel> make(const ByteWinograd& form, IntegerPanels weights,
                                             const KernelRequest& request) {
   auto made = std::make_unique<IntegerWinogradKernel>(
-      form, static_cast<const IntegerConvolution&>(request.op), std::move(weights), request);
+      form, static_cast<const QuantizedConvolution&>(request.op), std::move(weights), request);
   made->name = "integer_winograd";
   return made;
 }
@@ -346,7 +346,7 @@ std::unique_ptr<IntegerWinogradKernel> make(const ByteWinograd& form, IntegerPan
 }  // namespace
 
 Offer offer_integer_winograd(const KernelRequest& request) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (auto reason = refusal(op, request)) return std::move(*reason);
   const Shape shape = windows_of(op, request);
   auto from = ConstantWindows::take(request, shape,
@@ -367,7 +367,7 @@ Offer offer_integer_winograd(const KernelRequest& request) {
 }
 
 Offer load_integer_winograd(const KernelRequest& request, const StoredKernel& stored) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (auto reason = refusal(op, request)) return std::move(*reason);
   const Shape shape = windows_of(op, request);
   const auto& forms = byte_product_kernels()->winograd;

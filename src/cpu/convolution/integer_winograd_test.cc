@@ -31,7 +31,7 @@ std::vector<IntegerWinogradCase> cases() {
           {{0, u, 8, 8}, 16, {1, 1}, {1, 1}},       {{1, 2 * u, 57, 41}, 19, {1, 1}, {1, 1}}};
 }
 
-IntegerConvolution op_of(const IntegerWinogradCase& c, DataType to) {
+QuantizedConvolution op_of(const IntegerWinogradCase& c, DataType to) {
   auto op = integer_convolution(c.output_channels, {3, 3}, 1);
   op.to = to;
   op.pre_padding = c.pre;
@@ -44,7 +44,7 @@ Shape weights_of(const IntegerWinogradCase& c) {
 }
 
 // What was asked of one form, of all.
-void expect_all_exact(const IntegerConvolution& op, const std::vector<std::optional<Tensor>>& in,
+void expect_all_exact(const QuantizedConvolution& op, const std::vector<std::optional<Tensor>>& in,
                       size_t forms) {
   std::vector<bool> constant(in.size(), true);
   constant[In::kData] = false;
@@ -79,7 +79,7 @@ TEST(IntegerWinogradKernelTest, GivesEveryBit) {
                                  name_of(t.to), static_cast<int>(zeros)));
         const auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
                                  c.output_channels, zeros);
-        IntegerConvolution op = op_of(c, t.to);
+        QuantizedConvolution op = op_of(c, t.to);
         op.bounds = bounds_for(t.to, zeros);
         expect_all_exact(op, in, forms_of(c));
         if (::testing::Test::HasFailure()) return;
@@ -95,7 +95,7 @@ TEST(IntegerWinogradKernelTest, SumsGiveEveryBit) {
       auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
                          c.output_channels, Zeros::kEach);
       in[In::kWeightsZero].reset();
-      IntegerConvolution op = op_of(c, to);
+      QuantizedConvolution op = op_of(c, to);
       in.emplace_back(
           bytes(DataType::kUINT8, Layer(op, in, std::vector<bool>(in.size(), true)).result()));
       op.sum = {true, 0.013f, 0.25f, 0.0171f, 130, 7, DataType::kINT8, {7, 127}};
@@ -111,7 +111,7 @@ TEST(IntegerWinogradKernelTest, EpiloguesAreComputedOfTheNumbers) {
     auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.output_channels,
                        Zeros::kEach);
     in[In::kWeightsZero].reset();
-    IntegerConvolution op = op_of(c, t.to);
+    QuantizedConvolution op = op_of(c, t.to);
     std::vector<bool> constant(in.size(), true);
     constant[In::kData] = false;
     const auto expect_results = [&] {

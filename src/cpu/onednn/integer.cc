@@ -19,7 +19,7 @@ bool onednn_multiplies_integers() {
 namespace onednn {
 
 using dnnl::memory;
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 memory::desc retyped(const memory::desc& desc, memory::data_type type) {
   memory::desc other = desc;
@@ -144,8 +144,8 @@ void store(const Requantization& result, const int32_t* sums, int64_t count, voi
 SignedOperands::SignedOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved)
     : operands_(inputs, channels), shift_(moved ? kMove : 0) {}
 
-const IntegerOperands& SignedOperands::read(const RunArguments& arguments) {
-  IntegerOperands& operands = operands_.read(arguments);
+const QuantizedOperands& SignedOperands::read(const RunArguments& arguments) {
+  QuantizedOperands& operands = operands_.read(arguments);
   for (int32_t& zero : operands.weights_zero) zero -= shift_;
   return operands;
 }

@@ -74,7 +74,7 @@ void store(const Requantization& result, const int32_t* sums, int64_t count, voi
 class SignedOperands {
  public:
   SignedOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved);
-  const IntegerOperands& read(const RunArguments& arguments);
+  const QuantizedOperands& read(const RunArguments& arguments);
 
  private:
   RunOperands operands_;

@@ -1,5 +1,5 @@
 // Convolution of 8-bit integers by oneDNN.
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 #include "cpu/kernels.h"
 #include "cpu/onednn/integer.h"
@@ -10,7 +10,7 @@ namespace onednn {
 namespace {
 
 using dnnl::memory;
-using In = IntegerInputs;
+using In = QuantizedInputs;
 using Type = memory::data_type;
 
 memory::desc in_rows(const memory::dims& dims, Type type) {
@@ -20,13 +20,13 @@ memory::desc in_rows(const memory::dims& dims, Type type) {
 /// What a sum becomes, once oneDNN has made it.
 class ConvolutionExecution final : public Execution {
  public:
-  ConvolutionExecution(const IntegerConvolution& op, SignedOperands operands)
+  ConvolutionExecution(const QuantizedConvolution& op, SignedOperands operands)
       : op_(op), operands_(std::move(operands)) {}
 
   size_t scratch_bytes() const override { return main.scratch_bytes(); }
 
   void run(const RunArguments& arguments) override {
-    const IntegerOperands& operands = operands_.read(arguments);
+    const QuantizedOperands& operands = operands_.read(arguments);
     auto* scratch = static_cast<std::byte*>(arguments.scratch);
     std::memcpy(scratch + zero_at, &operands.data_zero, sizeof(int32_t));
     main.run(arguments);
@@ -63,7 +63,7 @@ class ConvolutionExecution final : public Execution {
   }
 
   /// Each window's sum times the weights' zero points.
-  void take_zeros(const IntegerOperands& operands, const int32_t* window, int32_t* row) const {
+  void take_zeros(const QuantizedOperands& operands, const int32_t* window, int32_t* row) const {
     const int64_t per_group = op_.output_channels / op_.groups;
     for (int64_t g = 0; g < op_.groups; ++g)
       for (int64_t m = g * per_group; m < (g + 1) * per_group; ++m)
@@ -73,13 +73,13 @@ class ConvolutionExecution final : public Execution {
                   * static_cast<uint32_t>(window[g]));
   }
 
-  const IntegerConvolution& op_;
+  const QuantizedConvolution& op_;
   SignedOperands operands_;
 };
 
 class IntegerConvolutionKernel final : public Kernel {
  public:
-  explicit IntegerConvolutionKernel(const IntegerConvolution& op) : op_(op) {}
+  explicit IntegerConvolutionKernel(const QuantizedConvolution& op) : op_(op) {}
 
   std::optional<std::string> initialise(const KernelRequest& request, IntegerWeights weights) {
     if (op_.sum.used || !op_.epilogue.empty()) return "sums and epilogues are not supported";
@@ -203,7 +203,7 @@ class IntegerConvolutionKernel final : public Kernel {
     return in_rows(dims, Type::s8);
   }
 
-  IntegerConvolution op_;
+  QuantizedConvolution op_;
   SignedWeights signed_;
   PackedWeights packed_;
   bool corrects_ = false;
@@ -213,11 +213,11 @@ class IntegerConvolutionKernel final : public Kernel {
 }  // namespace onednn
 
 Offer offer_onednn_integer_convolution(const KernelRequest& request) {
-  return onednn::offer_integers<onednn::IntegerConvolutionKernel, IntegerConvolution>(request);
+  return onednn::offer_integers<onednn::IntegerConvolutionKernel, QuantizedConvolution>(request);
 }
 
 Offer load_onednn_integer_convolution(const KernelRequest& request, const StoredKernel& stored) {
-  return onednn::load_integers<onednn::IntegerConvolutionKernel, IntegerConvolution>(request,
+  return onednn::load_integers<onednn::IntegerConvolutionKernel, QuantizedConvolution>(request,
                                                                                      stored);
 }
 

@@ -1,5 +1,5 @@
 // Matrix products of 8-bit integers by oneDNN.
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 #include "cpu/kernels.h"
 #include "cpu/onednn/integer.h"
@@ -9,7 +9,7 @@ namespace onednn {
 namespace {
 
 using dnnl::memory;
-using In = IntegerInputs;
+using In = QuantizedInputs;
 using Type = memory::data_type;
 
 int32_t wrapped_product(int32_t a, int32_t b) {
@@ -40,7 +40,7 @@ template <class T> int32_t sum_of(const T* row, int64_t count) {
 /// of a, plus depth p q.
 class ProductExecution final : public Execution {
  public:
-  ProductExecution(const IntegerMatrixMultiply& op, DataType data, const IntegerProducts& products,
+  ProductExecution(const QuantizedMatrixMultiply& op, DataType data, const QuantizedProducts& products,
                    SignedOperands operands)
       : to_(op.to),
         bounds_(op.bounds),
@@ -54,7 +54,7 @@ class ProductExecution final : public Execution {
     auto* scratch = static_cast<std::byte*>(arguments.scratch);
     if (moved_at) move_weights(arguments, scratch + *moved_at);
     main.run(arguments);
-    const IntegerOperands& operands = operands_.read(arguments);
+    const QuantizedOperands& operands = operands_.read(arguments);
     const int32_t* columns = column_sums;
     if (columns == nullptr) {
       auto* sums = reinterpret_cast<int32_t*>(scratch + columns_at);
@@ -84,7 +84,7 @@ class ProductExecution final : public Execution {
   }
 
   /// What is added to all sums of a column.
-  void make_base(const IntegerOperands& operands, const int32_t* columns, int32_t* base) const {
+  void make_base(const QuantizedOperands& operands, const int32_t* columns, int32_t* base) const {
     const int32_t depth_zero =
         wrapped_product(static_cast<int32_t>(products_.depth), operands.data_zero);
     for (int64_t i = 0; i < weight_matrices; ++i)
@@ -102,9 +102,9 @@ class ProductExecution final : public Execution {
                : sum_of(static_cast<const uint8_t*>(data) + at, products_.depth);
   }
 
-  void requantize(const RunArguments& arguments, const IntegerOperands& operands,
+  void requantize(const RunArguments& arguments, const QuantizedOperands& operands,
                   const int32_t* base) const {
-    const IntegerProducts& p = products_;
+    const QuantizedProducts& p = products_;
     auto* out = static_cast<std::byte*>(arguments.outputs[0]);
     auto* sums = reinterpret_cast<int32_t*>(
         sums_in_output ? out : static_cast<std::byte*>(arguments.scratch) + sums_at);
@@ -132,7 +132,7 @@ class ProductExecution final : public Execution {
   DataType to_;
   ResultBounds bounds_;
   DataType data_;
-  IntegerProducts products_;
+  QuantizedProducts products_;
   SignedOperands operands_;
 };
 
@@ -142,7 +142,7 @@ memory::desc in_rows(const Shape& shape, Type type) {
 
 class IntegerMatrixMultiplyKernel final : public Kernel {
  public:
-  explicit IntegerMatrixMultiplyKernel(const IntegerMatrixMultiply& op) : op_(op) {}
+  explicit IntegerMatrixMultiplyKernel(const QuantizedMatrixMultiply& op) : op_(op) {}
 
   std::optional<std::string> initialise(const KernelRequest& request, IntegerWeights weights) {
     if (!op_.epilogue.empty()) return "epilogues are not supported";
@@ -175,7 +175,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
     require(
         inputs[In::kData].shape.back() > 0,
         "a sum over no elements is not supported where there were some when the plan was built");
-    const IntegerProducts products(inputs[In::kData].shape, inputs[In::kWeights].shape);
+    const QuantizedProducts products(inputs[In::kData].shape, inputs[In::kWeights].shape);
     auto execution = std::make_unique<ProductExecution>(
         op_, inputs[In::kData].type, products, SignedOperands(inputs, products.columns, moved_));
     ProductExecution& e = *execution;
@@ -258,7 +258,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
     });
   }
 
-  IntegerMatrixMultiply op_;
+  QuantizedMatrixMultiply op_;
   std::optional<SignedWeights> signed_;
   PackedWeights packed_;
   std::vector<int32_t> column_sums_;
@@ -269,13 +269,13 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
 }  // namespace onednn
 
 Offer offer_onednn_integer_matrix_multiply(const KernelRequest& request) {
-  return onednn::offer_integers<onednn::IntegerMatrixMultiplyKernel, IntegerMatrixMultiply>(
+  return onednn::offer_integers<onednn::IntegerMatrixMultiplyKernel, QuantizedMatrixMultiply>(
       request);
 }
 
 Offer load_onednn_integer_matrix_multiply(const KernelRequest& request,
                                           const StoredKernel& stored) {
-  return onednn::load_integers<onednn::IntegerMatrixMultiplyKernel, IntegerMatrixMultiply>(request,
+  return onednn::load_integers<onednn::IntegerMatrixMultiplyKernel, QuantizedMatrixMultiply>(request,
                                                                                            stored);
 }
 

@@ -1,7 +1,7 @@
 // Integer kernels against the reference: every bit, over types, zero points, shapes and results.
 #include "cpu/convolution/integer_testing.h"
 #include "cpu/kernels.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon::cpu {
 namespace {
@@ -57,7 +57,7 @@ TEST(IntegerKernels, MatrixMultiply) {
           SCOPED_TRACE(fmt::format("{} {} {} {} {} {} {}", a, b, name_of(t.data),
                                    name_of(t.weights), name_of(t.to), static_cast<int>(zeros),
                                    constant));
-          IntegerMatrixMultiply op;
+          QuantizedMatrixMultiply op;
           op.to = t.to;
           op.bounds = bounds_for(t.to, zeros);
           expect_exact(op, operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), zeros),

@@ -46,7 +46,7 @@ template <class T> struct Bytes {
   using Element = T;
   using Weight = int8_t;
   const void* data_zero;
-  IntegerEpilogue epilogue;
+  QuantizedEpilogue epilogue;
 
   void skip(int64_t elements) {
     if (epilogue.addend != nullptr)
@@ -65,7 +65,7 @@ template <class T> struct Bytes {
   __device__ void store(const DepthwiseParameters& p, const float (&sums)[kAtOnce][kPack],
                         int64_t channel, int64_t at, int count) const {
     const int32_t* bias = static_cast<const int32_t*>(p.bias) + channel;
-    const IntegerEpilogue& e = epilogue;
+    const QuantizedEpilogue& e = epilogue;
     if (!e.makes_bytes()) {
 #pragma unroll
       for (int o = 0; o < kAtOnce; ++o)

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "cuda/integer_epilogue.h"
+#include "cuda/quantized_epilogue.h"
 #include "cuda/simple_epilogue.h"
 
 namespace tenon::cuda {
@@ -31,7 +31,7 @@ struct DepthwiseParameters {
 struct IntegerDepthwiseParameters {
   DepthwiseParameters plane;
   const void* data_zero = nullptr;  // one byte
-  IntegerEpilogue epilogue;
+  QuantizedEpilogue epilogue;
 };
 
 /// Not for empty results.

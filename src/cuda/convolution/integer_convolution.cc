@@ -1,19 +1,19 @@
 #include "cuda/convolution/integer_convolution.h"
 
 #include "cuda/empty_execution.h"
-#include "cuda/integer_execution.h"
+#include "cuda/quantized_execution.h"
 #include "cuda/kernels.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 #include "ops/support/window.h"
 
 namespace tenon::cuda {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 class IntegerConvolutionKernel final : public Kernel {
  public:
-  explicit IntegerConvolutionKernel(const IntegerConvolution& op) : op_(op) {}
+  explicit IntegerConvolutionKernel(const QuantizedConvolution& op) : op_(op) {}
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
@@ -31,7 +31,7 @@ class IntegerConvolutionKernel final : public Kernel {
     p.weights_are_signed = inputs[In::kWeights].type == DataType::kINT8;
     p.weights_zero = list_of(inputs, In::kWeightsZero, op_.output_channels);
     p.bias = list_of(inputs, In::kBias, op_.output_channels);
-    p.epilogue = *integer_epilogue(op_, inputs);
+    p.epilogue = *quantized_epilogue(op_, inputs);
     p.images = in[0];
     p.groups = op_.groups;
     p.depth = depth;
@@ -43,21 +43,21 @@ class IntegerConvolutionKernel final : public Kernel {
       windows[i] = resolved(windows[i], in[axis], out[axis], op_.padding_mode);
     }
     p.axes = window_axes(windows, in, out);
-    return std::make_unique<IntegerExecution<IntegerConvolutionParameters>>(
+    return std::make_unique<QuantizedExecution<IntegerConvolutionParameters>>(
         p, launch_integer_convolution, "a convolution of integers");
   }
 
  private:
-  IntegerConvolution op_;
+  QuantizedConvolution op_;
 };
 
 }  // namespace
 
 Offer offer_integer_convolution(const KernelRequest& request) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (op.kernel.rank() < 1 || op.kernel.rank() > 3 || op.groups < 1)
     return "only one to three spatial axes are supported";
-  if (!integer_epilogue(op)) return "the epilogue is not supported";
+  if (!quantized_epilogue(op)) return "the epilogue is not supported";
   return std::make_unique<IntegerConvolutionKernel>(op);
 }
 

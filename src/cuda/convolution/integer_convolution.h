@@ -6,18 +6,18 @@
 #include <cstdint>
 
 #include "cuda/convolution/window_axes.h"
-#include "cuda/integer_epilogue.h"
+#include "cuda/quantized_epilogue.h"
 
 namespace tenon::cuda {
 
 /// Tensors in rows.
 struct IntegerConvolutionParameters {
-  using List = IntegerEpilogue::List;
+  using List = QuantizedEpilogue::List;
   bool data_is_signed = true, weights_are_signed = true;
   const void* data = nullptr;
   const void* weights = nullptr;
   List data_zero, weights_zero, bias;  // bytes, bytes, int32; 0
-  IntegerEpilogue epilogue;
+  QuantizedEpilogue epilogue;
   void* result = nullptr;
   int64_t images = 0, groups = 1, depth = 0,
           output_channels = 0;  // depth and output channels of one group

@@ -2,7 +2,7 @@
 #include "cuda/capability.h"
 #include "cuda/convolution/depthwise.h"
 #include "cuda/empty_execution.h"
-#include "cuda/integer_execution.h"
+#include "cuda/quantized_execution.h"
 #include "cuda/kernels.h"
 #include "cuda/variant_kernel.h"
 #include "ops/support/window.h"
@@ -10,7 +10,7 @@
 namespace tenon::cuda {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 constexpr int kAtOnce[] = {4, 2, 1};
 constexpr int kPack = DepthwiseParameters::kPack;
@@ -21,10 +21,10 @@ class IntegerDepthwiseExecution final : public Execution {
       : p_(parameters) {}
   void run(const RunArguments& arguments) override {
     p_.plane.data = arguments.input(In::kData);
-    p_.plane.weights = arguments.packed[PackedIntegers::kWeights];
-    p_.plane.bias = arguments.packed[PackedIntegers::kBias];
+    p_.plane.weights = arguments.packed[PackedWeights::kWeights];
+    p_.plane.bias = arguments.packed[PackedWeights::kBias];
     p_.plane.result = arguments.outputs[0];
-    p_.data_zero = arguments.packed[PackedIntegers::kPadding];
+    p_.data_zero = arguments.packed[PackedWeights::kPadding];
     set_operands(p_.epilogue, arguments);
     const void* const tensors[] = {p_.plane.data, p_.epilogue.addend, p_.plane.result};
     check_alignment(tensors, kPack);
@@ -38,7 +38,7 @@ class IntegerDepthwiseExecution final : public Execution {
 
 class IntegerDepthwiseKernel final : public VariantKernel<IntegerDepthwiseKernel> {
  public:
-  explicit IntegerDepthwiseKernel(const IntegerConvolution& op) : op_(op) { choose(0); }
+  explicit IntegerDepthwiseKernel(const QuantizedConvolution& op) : op_(op) { choose(0); }
   size_t variant_count() const { return std::size(kAtOnce); }
   void describe_variant() { describe_as(fmt::format("{} at once", kAtOnce[chosen()])); }
 
@@ -66,45 +66,46 @@ class IntegerDepthwiseKernel final : public VariantKernel<IntegerDepthwiseKernel
     p.plane.kernel = static_cast<int>(windows[0].kernel);
     p.plane.stride = static_cast<int>(windows[0].stride);
     p.plane.at_once = kAtOnce[chosen()];
-    p.epilogue = *integer_epilogue(op_, inputs);
+    p.epilogue = *quantized_epilogue(op_, inputs);
     return std::make_unique<IntegerDepthwiseExecution>(p);
   }
 
  private:
-  IntegerConvolution op_;
+  QuantizedConvolution op_;
 };
 
-bool is_depthwise(const IntegerConvolution& op) {
+bool is_depthwise(const QuantizedConvolution& op) {
   return op.groups == op.output_channels && op.groups % kPack == 0
          && (op.kernel == Shape{3, 3} || op.kernel == Shape{5, 5})
          && (op.stride == Shape{1, 1} || op.stride == Shape{2, 2}) && op.dilation == Shape{1, 1};
 }
 
-std::string refusal(const IntegerConvolution& op, const KernelRequest& request) {
+std::string refusal(const QuantizedConvolution& op, const KernelRequest& request) {
   if (!is_depthwise(op) || request.inputs[In::kData].shape[1] != op.groups)
     return "only depthwise windows of 3x3 and 5x5 with strides of 1 and 2, and multiples of 4 "
            "channels, are supported";
-  return integer_epilogue(op) ? "" : "the epilogue is not supported";
+  return quantized_epilogue(op) ? "" : "the epilogue is not supported";
 }
 
-IntegerPacking packing_of(const IntegerConvolution& op) {
+WeightPacking packing_of(const QuantizedConvolution& op) {
   const int64_t channels = op.groups, taps = op.kernel.volume();
   return {channels, taps, channels * taps,
           [taps](int64_t channel, int64_t tap) { return channel * taps + tap; },
           [channels](int64_t channel, int64_t tap) { return tap * channels + channel; }};
 }
 
-std::unique_ptr<IntegerDepthwiseKernel> make(const IntegerConvolution& op,
+std::unique_ptr<IntegerDepthwiseKernel> make(const QuantizedConvolution& op,
                                              const KernelRequest& request) {
   auto kernel = std::make_unique<IntegerDepthwiseKernel>(op);
-  PackedIntegers::describe(*kernel, request, true);
+  PackedWeights::describe(*kernel, request, true);
   return kernel;
 }
 
 }  // namespace
 
-// Without groups integer_gemm takes it, but for a dilation of few channels.
-bool has_fast_kernel(const IntegerConvolution& op) {
+// Without groups quantized_gemm takes it, but for a dilation of few channels.
+bool has_fast_kernel(const QuantizedConvolution& op) {
+  if (op.is_float8 && (op.groups != 1 || !multiplies_float8())) return false;
   constexpr int kAmpere = 8;
   const bool is_dense = op.groups == 1 && op.kernel.rank() <= 2
                         && (op.dilation.rank() == 0 || op.dilation.back() == 1);
@@ -112,9 +113,9 @@ bool has_fast_kernel(const IntegerConvolution& op) {
 }
 
 Offer offer_integer_depthwise(const KernelRequest& request) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (std::string reason = refusal(op, request); !reason.empty()) return reason;
-  auto packed = PackedIntegers::pack(request, packing_of(op));
+  auto packed = PackedWeights::pack(request, packing_of(op));
   if (auto* reason = std::get_if<std::string>(&packed)) return *reason;
   auto kernel = make(op, request);
   kernel->packed = std::get<0>(std::move(packed));
@@ -122,9 +123,9 @@ Offer offer_integer_depthwise(const KernelRequest& request) {
 }
 
 Offer load_integer_depthwise(const KernelRequest& request, const StoredKernel& stored) {
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (std::string reason = refusal(op, request); !reason.empty()) return reason;
-  PackedIntegers::check(stored.packed, packing_of(op));
+  PackedWeights::check(stored.packed, packing_of(op));
   auto kernel = make(op, request);
   kernel->choose_stored(stored.state);
   kernel->packed = stored.packed;

@@ -3,8 +3,8 @@
 
 #include "import/node.h"
 #include "import/onnx/window.h"
-#include "ops/integer_convolution.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_convolution.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/quantize.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Code = nvonnxparser::ErrorCode;
 using Operation = nvinfer1::ElementWiseOperation;
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 bool is_single(const Value& v) {
   for (Dim d : v.dims)
@@ -49,7 +49,7 @@ Value& convolution(NodeContext& n, DataType to, std::vector<Value*> inputs) {
           fmt::join(kernel, ", "));
   const OnnxWindow w = read_window(n, kernel);
   const auto shape = [](const std::vector<int64_t>& v) { return Shape(std::span(v)); };
-  auto op = std::make_unique<IntegerConvolution>();
+  auto op = std::make_unique<QuantizedConvolution>();
   op->to = to;
   op->output_channels = extents[0];
   op->groups = n.integer("group", 1);
@@ -92,7 +92,7 @@ Value& integer_product(NodeContext& n, DataType to, std::vector<Value*> inputs) 
                      && (b_zero == nullptr || is_single(*b_zero) || n.rank(*b_zero) == 1);
   Value* y = nullptr;
   if (lists) {
-    auto op = std::make_unique<IntegerMatrixMultiply>();
+    auto op = std::make_unique<QuantizedMatrixMultiply>();
     op->to = to;
     drop_missing(inputs);
     y = &n.add(std::move(op), std::move(inputs));

@@ -5,7 +5,7 @@
 #include "ops/deconvolution.h"
 #include "ops/einsum.h"
 #include "ops/fully_connected.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/normalization.h"
 #include "ops/pointwise.h"
@@ -54,7 +54,7 @@ TEST(Operations, AMatrixProductHasAMultiplyAddForEachPair) {
   EXPECT_EQ(count(op, {{64, 128}, {64, 96}}, {128, 96}), 2 * 128 * 96 * 64.0);
   op.operation_a = nvinfer1::MatrixOperation::kVECTOR;
   EXPECT_EQ(count(op, {{64}, {64, 96}}, {96}), 2 * 96 * 64.0);
-  EXPECT_EQ(count(IntegerMatrixMultiply(), {{5, 7}, {7, 3}}, {5, 3}), 2 * 5 * 3 * 7.0);
+  EXPECT_EQ(count(QuantizedMatrixMultiply(), {{5, 7}, {7, 3}}, {5, 3}), 2 * 5 * 3 * 7.0);
   EXPECT_EQ(count(FullyConnected(), {{2, 512, 7, 7}, {10, 25088}}, {2, 10, 1, 1}),
             2 * 2 * 10 * 25088.0);
 }

@@ -6,12 +6,13 @@
 
 namespace tenon {
 
-/// Bytes rounded(x / scale) + zero, within the bounds, of a result's numbers x.
+/// Bytes rounded(x / scale) + zero, within the bounds, of a result's numbers x; or x / scale in fp8,
+/// saturated, without a zero point and bounds.
 struct QuantizedBytes {
   bool used = false;
   float scale = 1;
   int32_t zero = 0;
-  DataType to = DataType::kINT8;  // or uint8
+  DataType to = DataType::kINT8;  // or uint8, or fp8
   ResultBounds bounds = {};
 
   /// `prefix` names the fields.

@@ -1,5 +1,5 @@
 """Writes the cases of the quantised layers' tests with ONNX Runtime's results: quantize.json,
-dequantize.json, integer_convolution.json and integer_matrix_multiply.json.
+dequantize.json, quantized_convolution.json and quantized_matrix_multiply.json.
 
 Run: python src/ops/testdata/make_quantize_cases.py   (needs numpy, onnx, onnxruntime)
 """
@@ -106,7 +106,7 @@ def convolution_cases():
             if dx == u:
                 wzs = [None, wz]
                 for z in wzs:
-                    case("integer_convolution", "IntegerConvolution",
+                    case("quantized_convolution", "QuantizedConvolution",
                          f"{title} int32 {z is None}", ours,
                          [x, w, xz] + ([z] if z is not None else []),
                          onnx_run("ConvInteger", [x, w, xz, z], opset=10, **given))
@@ -118,7 +118,7 @@ def convolution_cases():
             yz = sevens(dx)
             y = onnx_run("QLinearConv", [x, scale_x, xz, w, scale_w, zeros, scale_y, yz, bias],
                          opset=10, **given)
-            case("integer_convolution", "IntegerConvolution", f"{title} quantized",
+            case("quantized_convolution", "QuantizedConvolution", f"{title} quantized",
                  {**ours, "to": TYPES[dx.__name__]},
                  [x, w, xz, zeros, bias, scale_x * scale_w / scale_y, yz], y)
 
@@ -136,13 +136,13 @@ def matrix_multiply_cases():
                 if name == "columns" and len(sb) > 2:
                     continue  # ONNX Runtime refuses
                 full = zeros + [None] * (2 - len(zeros))
-                case("integer_matrix_multiply", "IntegerMatrixMultiply", f"{title} {name}", {},
+                case("quantized_matrix_multiply", "QuantizedMatrixMultiply", f"{title} {name}", {},
                      [a, b] + zeros,
                      onnx_run("MatMulInteger", [a, b] + full, opset=10))
             scale_a, scale_b, scale_y = np.float32(0.02), np.float32(0.015), np.float32(0.04)
             yz = sevens(da)
             y = onnx_run("QLinearMatMul", [a, scale_a, az, b, scale_b, bz, scale_y, yz], opset=10)
-            case("integer_matrix_multiply", "IntegerMatrixMultiply", title + " quantized",
+            case("quantized_matrix_multiply", "QuantizedMatrixMultiply", title + " quantized",
                  {"to": TYPES[da.__name__]},
                  [a, b, az, bz, None, np.float32(scale_a * scale_b / scale_y), yz], y)
 

@@ -1,4 +1,7 @@
-#include "cuda/integer_gemm.cuh"
+// The products by mma.sync.
+#pragma once
+
+#include "cuda/quantized_gemm.cuh"
 
 namespace tenon::cuda {
 namespace {
@@ -8,25 +11,27 @@ constexpr int kStages = 4;  // tiles that are there or on their way
 
 // Rows of the weights of a tile, as DataLoader has the data's.
 template <int kRows, int kThreads>
-__device__ void load_weights(const IntegerGemm& p, int first, int at, uint8_t* tile) {
+__device__ void load_weights(const QuantizedGemm& p, int first, int at, uint8_t* tile) {
   constexpr int kChunks = kDepth / kChunk;
   const int chunk = static_cast<int>(threadIdx.x) % kChunks;
-  const int padded = static_cast<int>(IntegerGemm::padded(p.output_channels));
-  const int in_slice = at % IntegerGemm::kDepth / kChunk + chunk;
+  const int padded = static_cast<int>(QuantizedGemm::padded(p.output_channels));
+  const int in_slice = at % QuantizedGemm::kDepth / kChunk + chunk;
   const auto* slice = static_cast<const uint8_t*>(p.weights)
-                      + int64_t{at / IntegerGemm::kDepth} * padded * IntegerGemm::kDepth;
+                      + int64_t{at / QuantizedGemm::kDepth} * padded * QuantizedGemm::kDepth;
 #pragma unroll
   for (int row = static_cast<int>(threadIdx.x) / kChunks; row < kRows; row += kThreads / kChunks)
     copy_16(tile + swizzled<kDepth>(row, chunk),
-            slice + swizzled<IntegerGemm::kDepth>(min(first + row, padded - 1), in_slice), true);
+            slice + swizzled<QuantizedGemm::kDepth>(min(first + row, padded - 1), in_slice), true);
 }
 
 // Blocks that share rows of the data follow each other, so that these are read from memory once.
 // The warps of a block stand in a grid of kDown x kAcross.
 template <class Data, int kRows, int kColumns, int kDown, int kAcross, bool kAlongLines>
 __global__ void __launch_bounds__(kDown* kAcross * 32)
-    multiply(IntegerGemm p, Dividers dividers, int64_t rows, unsigned column_tiles) {
+    multiply(QuantizedGemm p, Dividers dividers, int64_t rows, unsigned column_tiles) {
 #if __CUDA_ARCH__ >= 800  // older GPUs lack the instructions, and it is not launched there
+  using Sum = SumOf<Data>;
+  using Weights = std::conditional_t<std::is_same_v<Sum, float>, Data, int8_t>;
   constexpr int kThreads = kDown * kAcross * 32;
   constexpr int kWarpRows = kRows / kDown, kWarpColumns = kColumns / kAcross;
   constexpr int kRowBlocks = kWarpRows / 16, kGroups = kWarpColumns / kGroup;
@@ -74,14 +79,14 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
                                                 part * 2 + matrix % 2));
 #pragma unroll
         for (int i = 0; i < kRowBlocks; ++i) {
-          multiply_add_bytes<Data, int8_t>(sums.values[i][2 * j], a[i], b[0], b[1]);
-          multiply_add_bytes<Data, int8_t>(sums.values[i][2 * j + 1], a[i], b[2], b[3]);
+          multiply_add_bytes<Data, Weights>(sums.values[i][2 * j], a[i], b[0], b[1]);
+          multiply_add_bytes<Data, Weights>(sums.values[i][2 * j + 1], a[i], b[2], b[3]);
         }
       }
     }
   }
 
-  store_sums(
+  store_sums<Sum>(
       p, sums, rows, first_column, warp_column,
       [&](int block) { return first_row + warp_row + block * 16; }, table,
       [&](const LaneUnit& unit, LaneBytes& bytes) {
@@ -91,7 +96,7 @@ __global__ void __launch_bounds__(kDown* kAcross * 32)
 }
 
 template <class Data, int kRows, int kColumns, int kDown, int kAcross>
-void launch(const IntegerGemm& p, cudaStream_t stream) {
+void launch_tile(const QuantizedGemm& p, cudaStream_t stream) {
   constexpr int kBytes = kStages * (kRows + kColumns) * kDepth, kAlways = 40 << 10;
   const auto kernel = p.channels % kChunk == 0
                           ? multiply<Data, kRows, kColumns, kDown, kAcross, false>
@@ -103,31 +108,5 @@ void launch(const IntegerGemm& p, cudaStream_t stream) {
                                                                   tiles.across);
 }
 
-template <class Data> void launch(const IntegerGemm& p, cudaStream_t stream) {
-  switch (p.tile) {
-    case IntegerGemm::Tile::k128x128:
-      return launch<Data, 128, 128, 2, 2>(p, stream);
-    case IntegerGemm::Tile::kLines:
-      if (launch_integer_gemm_of_lines(p, stream)) return;
-      [[fallthrough]];
-    case IntegerGemm::Tile::k128x64:
-      return launch<Data, 128, 64, 4, 1>(p, stream);
-    case IntegerGemm::Tile::k64x64:
-      return launch<Data, 64, 64, 4, 1>(p, stream);
-    case IntegerGemm::Tile::k32x64:
-      return launch<Data, 32, 64, 2, 1>(p, stream);
-    default:
-      return launch_integer_gemm_of_warpgroups(p, stream);
-  }
-}
-
 }  // namespace
-
-void launch_integer_gemm(const IntegerGemm& p, cudaStream_t stream) {
-  if (p.data_is_signed)
-    launch<int8_t>(p, stream);
-  else
-    launch<uint8_t>(p, stream);
-}
-
 }  // namespace tenon::cuda

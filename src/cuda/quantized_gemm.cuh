@@ -1,18 +1,20 @@
 // The parts of an implicit GEMM of bytes that do not depend on the tensor cores' instructions.
 #pragma once
 
+#include <cuda_fp8.h>
+
 #include "cuda/divider.cuh"
 #include "cuda/elements.cuh"
-#include "cuda/integer_gemm.h"
+#include "cuda/quantized_gemm.h"
 #include "cuda/tensor_cores.cuh"
 
 namespace tenon::cuda {
 namespace {
 
-constexpr int kChunk = IntegerGemm::kChunk;
+constexpr int kChunk = QuantizedGemm::kChunk;
 
 struct Dividers {
-  explicit Dividers(const IntegerGemm& p) : lines(p.out[0]), columns(p.out[1]) {}
+  explicit Dividers(const QuantizedGemm& p) : lines(p.out[0]), columns(p.out[1]) {}
   Divider lines, columns;
 };
 
@@ -22,7 +24,7 @@ struct Tiles {
   unsigned across;  // tiles beside each other
   int64_t down;
 
-  Tiles(const IntegerGemm& p, int tile_rows, int tile_columns)
+  Tiles(const QuantizedGemm& p, int tile_rows, int tile_columns)
       : rows(int64_t{p.images} * p.out[0] * p.out[1]),
         across(static_cast<unsigned>((p.output_channels + tile_columns - 1) / tile_columns)),
         down((rows + tile_rows - 1) / tile_rows) {}
@@ -39,7 +41,7 @@ template <int kDepth> __device__ int swizzled(int row, int chunk) {
 
 // kChunk bytes of a line of the data, from `at` on; the zero point for those before it and behind
 // its end.
-__device__ inline uint4 bytes_of_line(const IntegerGemm& p, const uint8_t* line, int64_t at,
+__device__ inline uint4 bytes_of_line(const QuantizedGemm& p, const uint8_t* line, int64_t at,
                                       int64_t end) {
   uint32_t words[kChunk / 4 + 1] = {};
   // Read in words of four bytes, of which the last may end behind the line.
@@ -75,7 +77,7 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
  public:
   static constexpr int kOwn = kRows * kChunks / kThreads;
 
-  __device__ DataLoader(const IntegerGemm& p, const Dividers& dividers, int64_t first_row,
+  __device__ DataLoader(const QuantizedGemm& p, const Dividers& dividers, int64_t first_row,
                         int64_t rows)
       : p_(p), chunk_(static_cast<int>(threadIdx.x) % kChunks) {
 #pragma unroll
@@ -146,10 +148,28 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
     Index first;       // of its window, which may lie in the padding
     int line, column;  // of that
   };
-  const IntegerGemm& p_;
+  const QuantizedGemm& p_;
   Position positions_[kOwn];
   int chunk_, line_ = 0, column_ = 0, channel_ = 0;
 };
+
+/// What sums are of: their registers hold int32_t, or float for fp8.
+template <class Data>
+using SumOf = std::conditional_t<std::is_same_v<Data, __nv_fp8_e4m3>, float, int32_t>;
+template <class Sum> __device__ float number_of(int32_t bits) {
+  if constexpr (std::is_same_v<Sum, float>)
+    return __int_as_float(bits);
+  else
+    return static_cast<float>(bits);
+}
+
+/// In the order of memory; what is beyond the range becomes its ends.
+__device__ inline uint32_t packed_float8(float a, float b, float c, float d) {
+  const auto pair = [](float x, float y) {
+    return uint32_t{__nv_cvt_float2_to_fp8x2({x, y}, __NV_SATFINITE, __NV_E4M3)};
+  };
+  return pair(a, b) | pair(c, d) << 16;
+}
 
 /// What becomes of sums, for each output channel of a tile; in shared memory.
 template <int kColumns> struct ChannelTable {
@@ -158,7 +178,7 @@ template <int kColumns> struct ChannelTable {
   float scale[kColumns], shift[kColumns];
 
   /// Thread `i` of `threads` writes its part; those that read it wait for that.
-  __device__ void fill(const IntegerGemm& p, int first_column, int i, int threads) {
+  __device__ void fill(const QuantizedGemm& p, int first_column, int i, int threads) {
     const auto zero = static_cast<uint32_t>(byte_at(p.padding, p.data_is_signed, 0));
     for (; i < kColumns; i += threads) {
       const int channel = min(first_column + i, p.output_channels - 1);
@@ -185,10 +205,10 @@ template <int kColumns> struct ChannelTable {
     const int4 b = *reinterpret_cast<const int4*>(bias + column);
     return {add(s.x, b.x), add(s.y, b.y), add(s.z, b.z), add(s.w, b.w)};
   }
-  __device__ float4 numbers(int column, const int4& s) const {
+  template <class Sum> __device__ float4 numbers(int column, const int4& s) const {
     const float4 by = quad(scale, column), rest = quad(shift, column);
     const auto number = [](int sum, float a, float b) {
-      return __fmaf_rn(static_cast<float>(sum), a, b);
+      return __fmaf_rn(number_of<Sum>(sum), a, b);
     };
     return {number(s.x, by.x, rest.x), number(s.y, by.y, rest.y), number(s.z, by.z, rest.z),
             number(s.w, by.w, rest.w)};
@@ -212,7 +232,7 @@ template <int kColumns> struct ChannelTable {
 
 /// Output channels of a group lie in the weights so that a lane has neighbours of them: kOfLane in
 /// each row.
-constexpr int kGroup = IntegerGemm::kGroup, kOfLane = kGroup / 4, kQuads = kOfLane / 4;
+constexpr int kGroup = QuantizedGemm::kGroup, kOfLane = kGroup / 4, kQuads = kOfLane / 4;
 
 /// Sums of a warp as mma and wgmma leave them, in units of sixteen rows and a group of output
 /// channels. A lane has two rows of each.
@@ -257,7 +277,7 @@ struct LaneUnit {
   int count;             // of output channels
   bool is_whole;         // all are there, at multiples of kOfLane; else that is not known
 
-  __device__ LaneUnit(const IntegerGemm& p, int row_block, int group, int64_t first_row,
+  __device__ LaneUnit(const QuantizedGemm& p, int row_block, int group, int64_t first_row,
                       int64_t rows, int first_column, int warp_column, bool whole)
       : row_block(row_block),
         group(group),
@@ -278,7 +298,7 @@ __device__ inline void set_bytes(uint32_t (&row)[kQuads], const uint4& all) {
   row[0] = all.x, row[1] = all.y, row[2] = all.z, row[3] = all.w;
 }
 
-__device__ inline void load_addends(const IntegerGemm& p, const LaneUnit& unit, LaneBytes& bytes) {
+__device__ inline void load_addends(const QuantizedGemm& p, const LaneUnit& unit, LaneBytes& bytes) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     if (unit.at[r] < 0) continue;
@@ -293,7 +313,7 @@ __device__ inline void load_addends(const IntegerGemm& p, const LaneUnit& unit, 
   }
 }
 
-__device__ inline void store_bytes(const IntegerGemm& p, const LaneUnit& unit,
+__device__ inline void store_bytes(const QuantizedGemm& p, const LaneUnit& unit,
                                    const LaneBytes& bytes) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -319,7 +339,7 @@ template <class Body> __device__ __forceinline__ void for_each_quad(const Body& 
 
 /// Writes elements of a lane's row of a unit, as many at once as 16 bytes have.
 template <class T>
-__device__ void store_row(const IntegerGemm& p, const LaneUnit& unit, int row,
+__device__ void store_row(const QuantizedGemm& p, const LaneUnit& unit, int row,
                           const T (&values)[kOfLane]) {
   if (unit.at[row] < 0) return;
   auto* to = static_cast<T*>(p.result) + unit.at[row];
@@ -340,11 +360,11 @@ __device__ void store_row(const IntegerGemm& p, const LaneUnit& unit, int row,
 }
 
 /// Calls body with what stores a unit: store(sums, unit).
-template <int kColumns, class Load, class Body>
-__device__ __forceinline__ void with_store(const IntegerGemm& p,
+template <class Sum, int kColumns, class Load, class Body>
+__device__ __forceinline__ void with_store(const QuantizedGemm& p,
                                            const ChannelTable<kColumns>& table, const Load& load,
                                            const Body& body) {
-  const IntegerEpilogue& e = p.epilogue;
+  const QuantizedEpilogue& e = p.epilogue;
   // Of elements that are not bytes, a row after the other.
   const auto store_rows = [&](auto zero, const auto& quad_at) {
     body([&](const UnitSums& sums, const LaneUnit& unit) {
@@ -363,30 +383,47 @@ __device__ __forceinline__ void with_store(const IntegerGemm& p,
       }
     });
   };
-  if (e.to == DataType::kINT32)
-    return store_rows(int32_t{}, [&](int column, const int4& s) { return table.sums(column, s); });
   const bool is_float = with_device_float(e.to, [&](auto zero) {
-    store_rows(zero, [&](int column, const int4& s) { return table.numbers(column, s); });
-  });
-  if (is_float) return;
-  with_byte_epilogue(e, [&](const auto& epilogue) {
-    body([&](const UnitSums& sums, const LaneUnit& unit) {
-      LaneBytes bytes = {};
-      if constexpr (std::decay_t<decltype(epilogue)>::kReadsAddend) load(unit, bytes);
-      for_each_quad([&](int row, int quad) {
-        uint32_t& word = bytes[row][quad];
-        word = table.bytes(unit.column + quad * 4, quad_of(sums, row, quad), epilogue,
-                           ByteNumbers(word, e.addend_is_signed));
-      });
-      store_bytes(p, unit, bytes);
+    store_rows(zero, [&](int column, const int4& s) {
+      return table.template numbers<Sum>(column, s);
     });
   });
+  if (is_float) return;
+  if constexpr (std::is_same_v<Sum, float>) {
+    with_float8_epilogue(e, [&](const auto& epilogue) {
+      body([&](const UnitSums& sums, const LaneUnit& unit) {
+        LaneBytes bytes;
+        for_each_quad([&](int row, int quad) {
+          const float4 x = table.template numbers<Sum>(unit.column + quad * 4,
+                                                       quad_of(sums, row, quad));
+          bytes[row][quad] =
+              packed_float8(epilogue(x.x), epilogue(x.y), epilogue(x.z), epilogue(x.w));
+        });
+        store_bytes(p, unit, bytes);
+      });
+    });
+  } else if (e.to == DataType::kINT32) {
+    store_rows(int32_t{}, [&](int column, const int4& s) { return table.sums(column, s); });
+  } else {
+    with_byte_epilogue(e, [&](const auto& epilogue) {
+      body([&](const UnitSums& sums, const LaneUnit& unit) {
+        LaneBytes bytes = {};
+        if constexpr (std::decay_t<decltype(epilogue)>::kReadsAddend) load(unit, bytes);
+        for_each_quad([&](int row, int quad) {
+          uint32_t& word = bytes[row][quad];
+          word = table.bytes(unit.column + quad * 4, quad_of(sums, row, quad), epilogue,
+                             ByteNumbers(word, e.addend_is_signed));
+        });
+        store_bytes(p, unit, bytes);
+      });
+    });
+  }
 }
 
 /// Writes a lane's part of a tile. `row_of(row_block)` tells in which row of the result a block
 /// begins, and `load(unit, bytes)` brings the addend.
-template <int kRowBlocks, int kGroups, int kColumns, class RowOf, class Load>
-__device__ __forceinline__ void store_sums(const IntegerGemm& p,
+template <class Sum, int kRowBlocks, int kGroups, int kColumns, class RowOf, class Load>
+__device__ __forceinline__ void store_sums(const QuantizedGemm& p,
                                            const WarpSums<kRowBlocks, kGroups>& sums, int64_t rows,
                                            int first_column, int warp_column, const RowOf& row_of,
                                            const ChannelTable<kColumns>& table, const Load& load) {
@@ -399,14 +436,14 @@ __device__ __forceinline__ void store_sums(const IntegerGemm& p,
     store(own, unit);
   };
   if (p.output_channels % kGroup == 0 && first_column + kColumns <= p.output_channels) {
-    with_store(p, table, load, [&](const auto& store) {
+    with_store<Sum>(p, table, load, [&](const auto& store) {
 #pragma unroll
       for (int i = 0; i < kUnits; ++i) store_unit(i, true, store);
     });
   } else {
 #pragma unroll 1
     for (int i = 0; i < kUnits; ++i)
-      with_store(p, table, load, [&](const auto& store) { store_unit(i, false, store); });
+      with_store<Sum>(p, table, load, [&](const auto& store) { store_unit(i, false, store); });
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/capability.h"
-#include "cuda/integer_gemm.cuh"
+#include "cuda/quantized_gemm.cuh"
 
 namespace tenon::cuda {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 constexpr int kWarps = 4, kThreads = kWarps * 32;
 constexpr int kRowBlocks = 2, kWarpRows = kRowBlocks * 16;
 constexpr int kRows = kWarps * kWarpRows, kColumns = kGroup;
-constexpr int kDepth = IntegerGemm::kDepth, kSliceBytes = kColumns * kDepth;
+constexpr int kDepth = QuantizedGemm::kDepth, kSliceBytes = kColumns * kDepth;
 constexpr int kStep = 32;  // bytes of a window that an instruction multiplies
 
 constexpr int kLongest = 1 << 20;  // bytes of a line, more than fit into shared memory
@@ -26,10 +26,10 @@ struct Lines {
   int in_window;                // all of them
   Divider of_pitch, of_window;  // chunks from a line to the next, lines of a window
 
-  explicit Lines(const IntegerGemm& p)
+  explicit Lines(const QuantizedGemm& p)
       : count((kRows + p.out[1] - 2) / p.out[1] + 1),
         margin(static_cast<int>(
-            std::min<int64_t>(IntegerGemm::line_bytes(p.pre[1], p.channels), kLongest))),
+            std::min<int64_t>(QuantizedGemm::line_bytes(p.pre[1], p.channels), kLongest))),
         chunks(p.line_bytes() / kChunk),
         in_window(p.kernel[0] * chunks) {
     const int64_t last = int64_t{p.out[1] - 1} * p.stride[1] - p.pre[1];
@@ -41,7 +41,7 @@ struct Lines {
     of_pitch = Divider(pitch / kChunk);
     of_window = Divider(p.kernel[0]);
   }
-  int64_t bytes(const IntegerGemm& p) const { return int64_t{count} * p.kernel[0] * pitch; }
+  int64_t bytes(const QuantizedGemm& p) const { return int64_t{count} * p.kernel[0] * pitch; }
 };
 
 // Four bytes at any address.
@@ -52,7 +52,7 @@ __device__ uint32_t word_at(const uint8_t* aligned, unsigned bits) {
 
 template <class Data> class Block {
  public:
-  __device__ Block(const IntegerGemm& p, const Dividers& dividers, const Lines& lines,
+  __device__ Block(const QuantizedGemm& p, const Dividers& dividers, const Lines& lines,
                    uint8_t* shared)
       : p_(p),
         dividers_(dividers),
@@ -63,7 +63,7 @@ template <class Data> class Block {
 
   __device__ void load_weights() const {
     const int slices = (p_.depth() + kDepth - 1) / kDepth;
-    const int64_t padded = IntegerGemm::padded(p_.output_channels);
+    const int64_t padded = QuantizedGemm::padded(p_.output_channels);
     for (int slice = 0; slice < slices; ++slice) {
       const auto* from =
           static_cast<const uint8_t*>(p_.weights) + (slice * padded + first_column_) * kDepth;
@@ -155,7 +155,7 @@ template <class Data> class Block {
   __device__ int first_column() const { return first_column_; }
 
  private:
-  const IntegerGemm& p_;
+  const QuantizedGemm& p_;
   const Dividers& dividers_;
   const Lines& l_;
   uint8_t* weights_;
@@ -166,7 +166,7 @@ template <class Data> class Block {
 // Blocks make several tiles of the same output channels.
 template <class Data>
 __global__ void __launch_bounds__(kThreads)
-    multiply(const __grid_constant__ IntegerGemm p, const __grid_constant__ Dividers dividers,
+    multiply(const __grid_constant__ QuantizedGemm p, const __grid_constant__ Dividers dividers,
              const __grid_constant__ Lines lines, int64_t rows) {
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) uint8_t shared[];
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kThreads)
     block.multiply(first_row, rows, sums);
     __syncthreads();  // the lines may be overwritten
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    store_sums(
+    store_sums<int32_t>(
         p, sums, rows, block.first_column(), 0,
         [&](int i) { return first_row + warp * kWarpRows + i * 16; }, table,
         [&](const LaneUnit& unit, LaneBytes& bytes) { load_addends(p, unit, bytes); });
@@ -194,9 +194,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-bool launch_integer_gemm_of_lines(const IntegerGemm& p, cudaStream_t stream) {
+bool launch_quantized_gemm_of_lines(const QuantizedGemm& p, cudaStream_t stream) {
   const Lines lines(p);
-  const int64_t bytes = IntegerGemm::weights_bytes(kColumns, p.depth()) + lines.bytes(p);
+  const int64_t bytes = QuantizedGemm::weights_bytes(kColumns, p.depth()) + lines.bytes(p);
   constexpr int64_t kMaxBytes = 96 << 10;  // which all GPUs with tensor cores of bytes have
   constexpr unsigned kMaxAcross = 65535;
   const Tiles tiles(p, kRows, kColumns);

@@ -1,18 +1,20 @@
 // The products by wgmma, whose operands are read from shared memory by a group of four warps.
 // Blocks are persistent and their warpgroups specialized: one loads, the others each make tiles in
 // turn, so that one multiplies while another stores.
+#pragma once
+
 #include <algorithm>
 
 #include "cuda/asynchronous_copies.cuh"
 #include "cuda/capability.h"
-#include "cuda/integer_gemm.cuh"
+#include "cuda/quantized_gemm.cuh"
 #include "cuda/tma.h"
 #include "cuda/warpgroup_products.cuh"
 
 namespace tenon::cuda {
 namespace {
 
-constexpr int kDepth = IntegerGemm::kDepth;  // bytes of a row that are multiplied at a time
+constexpr int kDepth = QuantizedGemm::kDepth;  // bytes of a row that are multiplied at a time
 constexpr int kStep = 32;                    // of which an instruction multiplies so many
 
 // What TMA needs to know, where it can load the data: a thread asks for a whole slice then. Else a
@@ -37,16 +39,16 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> struct Share
 };
 
 // Whether the addend's tiles come through stages; else lanes read it from where it is.
-__host__ __device__ bool has_addend_stage(const IntegerGemm& p) {
+__host__ __device__ bool has_addend_stage(const QuantizedGemm& p) {
   return p.epilogue.has_addend() && p.output_channels % kChunk == 0;
 }
 
-template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block {
+template <class Sum, int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block {
   using Memory = Shared<kRows, kColumns, kGroupsOfWarps, kStages>;
   static constexpr int kBlocks = kRows / 64, kGroups = kColumns / kGroup;
 
  public:
-  __device__ Block(const IntegerGemm& p, const Dividers& dividers, const Tiles& tiles,
+  __device__ Block(const QuantizedGemm& p, const Dividers& dividers, const Tiles& tiles,
                    const TmaDescriptors& descriptors, Memory& memory)
       : p_(p),
         descriptors_(descriptors),
@@ -157,14 +159,16 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
       wait(&shared_.order[group], order_parity ^ (group == 0 ? 1 : 0));
       order_parity ^= 1;
       uint64_t* next_in_order = &shared_.order[(group + 1) % kGroupsOfWarps];
-      if (p_.data_is_signed)
+      if constexpr (std::is_same_v<Sum, float>)
+        multiply<__nv_fp8_e4m3>(sums, next_in_order);
+      else if (p_.data_is_signed)
         multiply<int8_t>(sums, next_in_order);
       else
         multiply<uint8_t>(sums, next_in_order);
       if (fills_table) synchronize_warpgroup(group);
       const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
       const bool has_stage = has_addend_stage(p_);
-      store_sums(
+      store_sums<Sum>(
           p_, sums, tiles_.rows, first_column, 0,
           [&](int block) { return row_of(tile) + block * 64 + warp * 16; }, table,
           [&](const LaneUnit& unit, LaneBytes& bytes) {
@@ -197,7 +201,7 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
   }
 
   __device__ void load_weights(uint8_t* to, int step, int first_column, uint64_t* full) const {
-    const int padded = static_cast<int>(IntegerGemm::padded(p_.output_channels));
+    const int padded = static_cast<int>(QuantizedGemm::padded(p_.output_channels));
     const auto* from =
         static_cast<const uint8_t*>(p_.weights) + (int64_t{step} * padded + first_column) * kDepth;
     const int bytes = min(kColumns, padded - first_column) * kDepth;
@@ -263,7 +267,7 @@ template <int kRows, int kColumns, int kGroupsOfWarps, int kStages> class Block 
     release(last_);
   }
 
-  const IntegerGemm& p_;
+  const QuantizedGemm& p_;
   const TmaDescriptors& descriptors_;
   const Dividers& dividers_;
   const Tiles& tiles_;
@@ -279,15 +283,15 @@ template <int kGroupsOfWarps> struct Registers {
   static constexpr int kLoads = 72, kMakes = (kAll - kLoads) / kGroupsOfWarps / 8 * 8;
 };
 
-template <int kRows, int kColumns, int kGroupsOfWarps, int kStages>
+template <class Sum, int kRows, int kColumns, int kGroupsOfWarps, int kStages>
 __global__ void __launch_bounds__((1 + kGroupsOfWarps) * kWarpgroup, 1)
-    multiply(const __grid_constant__ IntegerGemm p, const __grid_constant__ Dividers dividers,
+    multiply(const __grid_constant__ QuantizedGemm p, const __grid_constant__ Dividers dividers,
              const __grid_constant__ Tiles tiles,
              const __grid_constant__ TmaDescriptors descriptors) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Own = Registers<kGroupsOfWarps>;
   extern __shared__ __align__(1024) uint8_t shared[];
-  Block<kRows, kColumns, kGroupsOfWarps, kStages> block(
+  Block<Sum, kRows, kColumns, kGroupsOfWarps, kStages> block(
       p, dividers, tiles, descriptors,
       *reinterpret_cast<Shared<kRows, kColumns, kGroupsOfWarps, kStages>*>(shared));
   block.initialize_barriers();
@@ -308,7 +312,7 @@ __global__ void __launch_bounds__((1 + kGroupsOfWarps) * kWarpgroup, 1)
 }
 
 // The addend's tiles, swizzled as swizzled<kColumns>() has them.
-bool describe_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int columns,
+bool describe_addend(const QuantizedGemm& p, const Tiles& tiles, int rows, int columns,
                      CUtensorMap& description) {
   return describe_boxes(description, CU_TENSOR_MAP_DATA_TYPE_UINT8, p.epilogue.addend,
                         {{p.output_channels, 1, columns}, {tiles.rows, p.output_channels, rows}},
@@ -316,7 +320,7 @@ bool describe_addend(const IntegerGemm& p, const Tiles& tiles, int rows, int col
 }
 
 // The windows of the data. TMA pads with zeros, and counts lines and columns of windows in 8 bits.
-bool describe_data(const IntegerGemm& p, int rows, int run, CUtensorMap& map) {
+bool describe_data(const QuantizedGemm& p, int rows, int run, CUtensorMap& map) {
   static const auto encode =
       driver_function<decltype(cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
   constexpr int kMaxStride = 8;
@@ -348,7 +352,7 @@ bool describe_data(const IntegerGemm& p, int rows, int run, CUtensorMap& map) {
                 == CUDA_SUCCESS;
 }
 
-TmaDescriptors make_descriptors(const IntegerGemm& p, const Tiles& tiles, int rows, int columns) {
+TmaDescriptors make_descriptors(const QuantizedGemm& p, const Tiles& tiles, int rows, int columns) {
   TmaDescriptors descriptors;
   const bool is_pointwise = p.kernel[0] == 1 && p.kernel[1] == 1;
   const auto is_padded = [&](int axis) {
@@ -366,11 +370,11 @@ TmaDescriptors make_descriptors(const IntegerGemm& p, const Tiles& tiles, int ro
   return descriptors;
 }
 
-template <int kRows, int kColumns, int kGroupsOfWarps, int kStages>
-void launch(const IntegerGemm& p, cudaStream_t stream) {
+template <class Sum, int kRows, int kColumns, int kGroupsOfWarps, int kStages>
+void launch_tile(const QuantizedGemm& p, cudaStream_t stream) {
   constexpr int kBytes = sizeof(Shared<kRows, kColumns, kGroupsOfWarps, kStages>);
   static_assert(kBytes <= 227 << 10);
-  const auto kernel = multiply<kRows, kColumns, kGroupsOfWarps, kStages>;
+  const auto kernel = multiply<Sum, kRows, kColumns, kGroupsOfWarps, kStages>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const Tiles tiles(p, kRows, kColumns);
   const unsigned blocks = std::min(tiles.count(), static_cast<unsigned>(multiprocessors()));
@@ -378,17 +382,16 @@ void launch(const IntegerGemm& p, cudaStream_t stream) {
       p, Dividers(p), tiles, make_descriptors(p, tiles, kRows, kColumns));
 }
 
-}  // namespace
-
-void launch_integer_gemm_of_warpgroups(const IntegerGemm& p, cudaStream_t stream) {
+template <class Sum> void launch_of_warpgroups(const QuantizedGemm& p, cudaStream_t stream) {
   switch (p.tile) {
-    case IntegerGemm::Tile::kWarpgroup128x128:
-      return launch<128, 128, 2, 6>(p, stream);
-    case IntegerGemm::Tile::kWarpgroup128x64:
-      return launch<128, 64, 3, 8>(p, stream);
+    case QuantizedGemm::Tile::kWarpgroup128x128:
+      return launch_tile<Sum, 128, 128, 2, 6>(p, stream);
+    case QuantizedGemm::Tile::kWarpgroup128x64:
+      return launch_tile<Sum, 128, 64, 3, 8>(p, stream);
     default:
-      return launch<64, 64, 3, 12>(p, stream);
+      return launch_tile<Sum, 64, 64, 3, 12>(p, stream);
   }
 }
 
+}  // namespace
 }  // namespace tenon::cuda

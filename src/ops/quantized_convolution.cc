@@ -1,4 +1,4 @@
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 #include "ops/quantize.h"
 #include "ops/support/infer.h"
@@ -8,12 +8,13 @@
 
 namespace tenon {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
-TENON_REGISTER_OP(IntegerConvolution);
+TENON_REGISTER_OP(QuantizedConvolution);
 
-void IntegerConvolution::visit(FieldVisitor& v) {
+void QuantizedConvolution::visit(FieldVisitor& v) {
   v("to", to);
+  v("is_float8", is_float8);
   bounds.visit(v);
   epilogue.visit(v, "epilogue_");
   if (has_operand()) {
@@ -33,12 +34,12 @@ void IntegerConvolution::visit(FieldVisitor& v) {
 
 namespace {
 
-std::vector<Window> windows_of(const IntegerConvolution& op) {
+std::vector<Window> windows_of(const QuantizedConvolution& op) {
   return make_windows(op.kernel.rank(), op.kernel, op.stride, op.dilation, op.pre_padding,
                       op.post_padding);
 }
 
-void check_weights(const IntegerConvolution& op, const Inference& c) {
+void check_weights(const QuantizedConvolution& op, const Inference& c) {
   const auto shape = c.constant_shape(In::kWeights);
   const Dim channels = c.dims(In::kData)[1];
   if (channels->is_integer_constant())
@@ -52,15 +53,15 @@ void check_weights(const IntegerConvolution& op, const Inference& c) {
   require(*shape == expected, "expected weights (input 1) of shape {}, found {}", expected, *shape);
 }
 
-void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& dims) {
-  const DataType addend = c.type(IntegerConvolution::kAddend);
+void check_addend(const QuantizedConvolution& op, const Inference& c, const Dims& dims) {
+  const DataType addend = c.type(QuantizedConvolution::kAddend);
   const DataType to = op.sum.used ? op.sum.to : op.to;
   require(is_byte(op.to) && is_byte(to) && is_byte(addend),
           "expected int8 or uint8 as the types of product, addend and sum, found {}, {} and {}",
           name_of(op.to), name_of(addend), name_of(to));
-  const Dims& found = c.dims(IntegerConvolution::kAddend);
+  const Dims& found = c.dims(QuantizedConvolution::kAddend);
   require(found == dims, "expected an addend (input {}) of shape {}, found {}",
-          IntegerConvolution::kAddend, text_of(dims), text_of(found));
+          QuantizedConvolution::kAddend, text_of(dims), text_of(found));
   if (!op.sum.used) return;
   const IntegerRange range = integer_range(op.sum.to);
   require(op.sum.zero >= range.lowest && op.sum.zero <= range.highest,
@@ -75,8 +76,8 @@ struct Planes {
   Window window[3];
 
   // Adds what one tap of the kernel contributes to a plane of sums.
-  void add(const int32_t* x, int32_t weight, int64_t kz, int64_t ky, int64_t kx,
-           int32_t* sums) const {
+  template <class Number>
+  void add(const Number* x, Number weight, int64_t kz, int64_t ky, int64_t kx, Number* sums) const {
     const auto at = [&](int axis, int64_t o, int64_t k) {
       return o * window[axis].stride + k * window[axis].dilation - window[axis].pre;
     };
@@ -86,20 +87,18 @@ struct Planes {
       for (int64_t oy = 0; oy < out[1]; ++oy) {
         const int64_t iy = at(1, oy, ky);
         if (iy < 0 || iy >= in[1]) continue;
-        const int32_t* row = x + (iz * in[1] + iy) * in[2];
-        int32_t* to = sums + (oz * out[1] + oy) * out[2];
+        const Number* row = x + (iz * in[1] + iy) * in[2];
+        Number* to = sums + (oz * out[1] + oy) * out[2];
         for (int64_t ox = 0; ox < out[2]; ++ox) {
           const int64_t ix = at(2, ox, kx);
-          if (ix >= 0 && ix < in[2])
-            to[ox] = static_cast<int32_t>(static_cast<uint32_t>(to[ox])
-                                          + static_cast<uint32_t>(weight * row[ix]));
+          if (ix >= 0 && ix < in[2]) multiply_add(to[ox], weight, row[ix]);
         }
       }
     }
   }
 };
 
-Planes planes_of(const IntegerConvolution& op, const Shape& in, const Shape& out) {
+Planes planes_of(const QuantizedConvolution& op, const Shape& in, const Shape& out) {
   Planes planes;
   const auto windows = windows_of(op);
   for (size_t i = 0; i < windows.size(); ++i) {
@@ -114,7 +113,7 @@ Planes planes_of(const IntegerConvolution& op, const Shape& in, const Shape& out
 
 }  // namespace
 
-void IntegerConvolution::infer(Inference& c) const {
+void QuantizedConvolution::infer(Inference& c) const {
   require_inputs(c, 2, has_addend() ? kAddend + 1 : In::kCount);
   require(!has_addend() || c.has_input(kAddend), "expected an addend (input {})", kAddend);
   check_padding_mode(padding_mode);
@@ -128,8 +127,8 @@ void IntegerConvolution::infer(Inference& c) const {
           "expected output channels that the groups divide, found {} output channels and {} groups",
           output_channels, groups);
   const auto windows = windows_of(*this);
-  check_integer_inputs(c, to, c.pool().constant(output_channels));
-  check_integer_result(to, bounds, epilogue, 2);
+  check_quantized_inputs(c, to, c.pool().constant(output_channels), is_float8);
+  check_quantized_result(to, bounds, epilogue, 2);
   require(!sum.used || epilogue.empty(), "an epilogue and a sum together are not supported");
   check_weights(*this, c);
   Dims dims{c.dims(In::kData)[0], c.pool().constant(output_channels)};
@@ -141,7 +140,14 @@ void IntegerConvolution::infer(Inference& c) const {
   c.set_output(0, sum.used ? sum.to : to, std::move(dims));
 }
 
-void IntegerConvolution::reference(const ReferenceCall& call) const {
+void QuantizedConvolution::reference(const ReferenceCall& call) const {
+  if (is_float8)
+    compute<double>(call);
+  else
+    compute<int32_t>(call);
+}
+
+template <class Number> void QuantizedConvolution::compute(const ReferenceCall& call) const {
   const Shape &in = call.inputs[In::kData].shape, &out = call.outputs[0].shape;
   const Planes planes = planes_of(*this, in, out);
   const int64_t depth = in[1] / groups, taps = kernel.volume();
@@ -150,19 +156,19 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
               && out[1] == output_channels && in[1] % groups == 0 && out[0] == in[0],
           "data {}, weights {} and result {} of a convolution of {} groups do not fit", in,
           call.inputs[In::kWeights].shape, out, groups);
-  IntegerOperands operands(output_channels);
+  QuantizedOperands operands(output_channels);
   operands.read(call.inputs);
-  const auto x = centred(call.inputs[In::kData], operands.data_zero);
-  const auto w = centred(call.inputs[In::kWeights], 0);
+  const auto x = centred<Number>(call.inputs[In::kData], operands.data_zero);
+  const auto w = centred<Number>(call.inputs[In::kWeights], 0);
   const size_t bytes = element_bytes(to);
   parallel_for(out[0] * output_channels, 1, [&](int64_t begin, int64_t end) {
-    std::vector<int32_t> sums(static_cast<size_t>(out_plane));
+    std::vector<Number> sums(static_cast<size_t>(out_plane));
     std::vector<float> numbers(has_operand() ? sums.size() : 0);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / output_channels, m = i % output_channels;
       const int64_t first = m / (output_channels / groups) * depth;
       std::fill(sums.begin(), sums.end(), operands.bias[static_cast<size_t>(m)]);
-      const int32_t* weight = w.data() + m * depth * taps;
+      const Number* weight = w.data() + m * depth * taps;
       for (int64_t d = 0; d < depth; ++d) {
         const int32_t* plane = x.data() + (n * in[1] + first + d) * in_plane;
         for (int64_t kz = 0; kz < planes.window[0].kernel; ++kz)
@@ -188,7 +194,7 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
   });
 }
 
-double IntegerConvolution::operations(std::span<const Shape> inputs,
+double QuantizedConvolution::operations(std::span<const Shape> inputs,
                                       std::span<const Shape> outputs) const {
   const double taps = count_of(kernel) * static_cast<double>(inputs[0][1] / groups);
   return kMultiplyAdd * taps * count_of(outputs[0]);

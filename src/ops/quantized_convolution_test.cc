@@ -1,4 +1,4 @@
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 #include "ops/op_test.h"
 
@@ -9,20 +9,20 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-IntegerConvolution plain(int64_t output_channels) {
-  IntegerConvolution op;
+QuantizedConvolution plain(int64_t output_channels) {
+  QuantizedConvolution op;
   op.output_channels = output_channels;
   op.kernel = op.stride = op.dilation = Shape{1, 1};
   op.pre_padding = op.post_padding = Shape{0, 0};
   return op;
 }
 
-TEST(IntegerConvolution, AgreesWithOnnxRuntime) {
-  run_cases("integer_convolution");
+TEST(QuantizedConvolution, AgreesWithOnnxRuntime) {
+  run_cases("quantized_convolution");
 }
 
 // The extremes of both types, with zero points at the other end: 512 products of 255 * 255.
-TEST(IntegerConvolution, SumsAreExact) {
+TEST(QuantizedConvolution, SumsAreExact) {
   Tensor x(DataType::kUINT8, {1, 512, 1, 1}), w(DataType::kUINT8, {1, 512, 1, 1});
   std::fill_n(x.mutable_data<uint8_t>(), 512, 255);
   std::fill_n(w.mutable_data<uint8_t>(), 512, 0);
@@ -31,7 +31,7 @@ TEST(IntegerConvolution, SumsAreExact) {
   EXPECT_THAT(y[0].integers(), ElementsAre(-512 * 255 * 255));
 }
 
-TEST(IntegerConvolution, BiasScaleAndFloats) {
+TEST(QuantizedConvolution, BiasScaleAndFloats) {
   auto op = plain(2);
   op.to = DataType::kFLOAT;
   const auto x = make<int8_t>({1, 1, 1, 2}, {3, -4});
@@ -43,7 +43,7 @@ TEST(IntegerConvolution, BiasScaleAndFloats) {
 }
 
 // (product - 2) * 0.5 + (addend + 1) * 0.25, divided by 0.5, which makes halves, plus 3.
-TEST(IntegerConvolution, SumsAreQuantizedAgain) {
+TEST(QuantizedConvolution, SumsAreQuantizedAgain) {
   auto op = plain(1);
   op.to = DataType::kINT8;
   op.sum = {true, 0.5f, 0.25f, 0.5f, -1, 3, DataType::kUINT8};
@@ -58,7 +58,7 @@ TEST(IntegerConvolution, SumsAreQuantizedAgain) {
 }
 
 // Of what the convolution gives, and of the sum: as above, 2 to 126, then 2 to 100.
-TEST(IntegerConvolution, BoundsOfResults) {
+TEST(QuantizedConvolution, BoundsOfResults) {
   auto op = plain(1);
   op.to = DataType::kINT8;
   const auto x = make<int8_t>({1, 1, 1, 6}, {0, 1, 0, -128, 127, 5});
@@ -90,7 +90,7 @@ std::vector<std::optional<Given>> halves_less_a_quarter(Tensor data) {
 
 // Numbers as above, times 0.5 less 0.25: a negative one becomes -0.125 of itself, and all are
 // doubled; plus 2.
-TEST(IntegerConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
+TEST(QuantizedConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
   using Family = PointwiseStep::Family;
   auto op = plain(1);
   op.to = DataType::kINT8;
@@ -108,7 +108,7 @@ TEST(IntegerConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
 }
 
 // As above without doubling, plus (byte - 4) * 0.5 of the last input, all rounded; plus 2.
-TEST(IntegerConvolution, EpiloguesReadBytes) {
+TEST(QuantizedConvolution, EpiloguesReadBytes) {
   using Family = PointwiseStep::Family;
   auto op = plain(1);
   op.to = DataType::kINT8;
@@ -127,7 +127,7 @@ TEST(IntegerConvolution, EpiloguesReadBytes) {
   EXPECT_THAT(infer_error(op, in), HasSubstr("expected an addend (input 8)"));
 }
 
-TEST(IntegerConvolution, BoundsAreOfTheType) {
+TEST(QuantizedConvolution, BoundsAreOfTheType) {
   auto op = plain(1);
   const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4})),
              w = input(make<int8_t>({1, 1, 1, 1}, {1}));
@@ -139,7 +139,7 @@ TEST(IntegerConvolution, BoundsAreOfTheType) {
               HasSubstr("bounds of the result from -128 to 127, found 0 and 128"));
 }
 
-TEST(IntegerConvolution, AddendsAreBytesOfTheSameShape) {
+TEST(QuantizedConvolution, AddendsAreBytesOfTheSameShape) {
   auto op = plain(1);
   op.to = DataType::kINT8;
   op.sum.used = true;
@@ -156,7 +156,7 @@ TEST(IntegerConvolution, AddendsAreBytesOfTheSameShape) {
               HasSubstr("found float32, int8 and int8"));
 }
 
-TEST(IntegerConvolution, ErrorsSayWhatIsWrong) {
+TEST(QuantizedConvolution, ErrorsSayWhatIsWrong) {
   auto op = plain(2);
   const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4}));
   const auto w = input(make<int8_t>({2, 1, 1, 1}, {2, 5}));

@@ -1,12 +1,16 @@
-#include "ops/support/integer_operands.h"
+#include "ops/support/quantized_operands.h"
 
+#include <algorithm>
+
+#include "base/low_precision.h"
 #include "ops/support/infer.h"
+#include "ops/support/quantized_sum.h"
 #include "ops/support/reference.h"
 
 namespace tenon {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 void require_type(const Inference& c, int i, const char* what, DataType expected) {
   if (!c.has_input(i)) return;
@@ -50,7 +54,19 @@ template <class To> void read_list(std::span<const TensorView> inputs, int i, st
 
 }  // namespace
 
-void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
+// Of fp8, where the sums are floats.
+void check_float8(const Inference& c, DataType to) {
+  require(to == DataType::kFLOAT || is_16bit_float(to) || to == DataType::kFP8,
+          "expected float32, float16, bfloat16 or float8_e4m3fn as the type of the result, found {}",
+          name_of(to));
+  for (int i : {In::kData, In::kWeights})
+    require_type(c, i, i == In::kData ? "data" : "weights", DataType::kFP8);
+  for (int i : {In::kDataZero, In::kWeightsZero, In::kBias, In::kResultZero})
+    require(!c.has_input(i), "products of fp8 have no zero points, and no bias (input {}) of int32",
+            i);
+}
+
+void check_integers(const Inference& c, DataType to) {
   require(to == DataType::kINT32 || to == DataType::kFLOAT || to == DataType::kHALF
               || to == DataType::kBF16 || is_byte(to),
           "expected int32, float32, float16, bfloat16, int8 or uint8 as the type of the result, "
@@ -62,14 +78,23 @@ void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
   require_type(c, In::kDataZero, "the data's zero point", c.type(In::kData));
   require_type(c, In::kWeightsZero, "the weights' zero points", c.type(In::kWeights));
   require_type(c, In::kBias, "the bias", DataType::kINT32);
-  require_type(c, In::kResultScale, "the scale of the result", DataType::kFLOAT);
   require_type(c, In::kResultZero, "the result's zero point", to);
-  require_type(c, In::kResultShift, "the shift of the result", DataType::kFLOAT);
   const bool quantized = is_byte(to);
   require(
       to != DataType::kINT32 || (!c.has_input(In::kResultScale) && !c.has_input(In::kResultShift)),
       "a scale needs a result of another type than int32");
   require(quantized || !c.has_input(In::kResultZero), "only int8 and uint8 have a zero point");
+}
+
+}  // namespace
+
+void check_quantized_inputs(const Inference& c, DataType to, Dim channels, bool is_float8) {
+  if (is_float8)
+    check_float8(c, to);
+  else
+    check_integers(c, to);
+  require_type(c, In::kResultScale, "the scale of the result", DataType::kFLOAT);
+  require_type(c, In::kResultShift, "the shift of the result", DataType::kFLOAT);
   require_list(c, In::kDataZero, "the data's zero point", nullptr);
   require_list(c, In::kWeightsZero, "the weights' zero points", channels);
   require_list(c, In::kBias, "the bias", channels);
@@ -78,13 +103,13 @@ void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
   require_list(c, In::kResultShift, "the shift of the result", channels);
 }
 
-IntegerOperands::IntegerOperands(int64_t channels)
+QuantizedOperands::QuantizedOperands(int64_t channels)
     : weights_zero(static_cast<size_t>(channels)),
       bias(static_cast<size_t>(channels)),
       scale(static_cast<size_t>(channels)),
       shift(static_cast<size_t>(channels)) {}
 
-void IntegerOperands::read(std::span<const TensorView> inputs) {
+void QuantizedOperands::read(std::span<const TensorView> inputs) {
   read_list(inputs, In::kDataZero, std::span(&data_zero, 1));
   read_list(inputs, In::kWeightsZero, std::span(weights_zero));
   read_list(inputs, In::kBias, std::span(bias));
@@ -94,25 +119,38 @@ void IntegerOperands::read(std::span<const TensorView> inputs) {
   if (present(inputs, In::kResultScale) == nullptr) std::fill(scale.begin(), scale.end(), 1.f);
 }
 
-Requantization IntegerOperands::for_channel(DataType to, const ResultBounds& bounds,
+Requantization QuantizedOperands::for_channel(DataType to, const ResultBounds& bounds,
                                             int64_t c) const {
   return {to, scale.data() + c, shift.data() + c, 0, result_zero, bounds};
 }
 
-Requantization IntegerOperands::for_channels(DataType to, const ResultBounds& bounds) const {
+Requantization QuantizedOperands::for_channels(DataType to, const ResultBounds& bounds) const {
   return {to, scale.data(), shift.data(), 1, result_zero, bounds};
 }
 
-void check_integer_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
+void check_quantized_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
                           int32_t max_inputs) {
   bounds.check(to);
   if (epilogue.empty()) return;
   epilogue.check();
-  require(is_byte(to) && !bounds.used() && epilogue.inputs >= 1 && epilogue.inputs <= max_inputs,
-          "an epilogue of at most {} inputs and a result of int8 or uint8 without bounds were "
+  require((is_byte(to) || to == DataType::kFP8) && !bounds.used() && epilogue.inputs >= 1 && epilogue.inputs <= max_inputs,
+          "an epilogue of at most {} inputs and a result of int8, uint8 or fp8 without bounds were "
           "expected, found {} inputs and {}{}",
           max_inputs, epilogue.inputs, name_of(to), bounds.used() ? " with bounds" : "");
 }
+
+namespace {
+
+// The second input, if there is one, has as many elements.
+void run_in_place(const PointwiseProgram& program, std::vector<float>& numbers,
+                  const float* operand) {
+  const Shape shape = {static_cast<int64_t>(numbers.size())};
+  const TensorView views[] = {{numbers.data(), DataType::kFLOAT, shape},
+                              {const_cast<float*>(operand), DataType::kFLOAT, shape}};
+  run_reference(program, std::span(views).first(static_cast<size_t>(program.inputs)), views[0]);
+}
+
+}  // namespace
 
 void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
                          const int32_t* sums, int64_t count, void* to, const float* operand) {
@@ -121,9 +159,7 @@ void store_with_epilogue(const Requantization& result, const PointwiseProgram& e
   Requantization floats = result;
   floats.to = DataType::kFLOAT;
   floats.store(sums, count, numbers.data());
-  const TensorView views[] = {{numbers.data(), DataType::kFLOAT, {count}},
-                              {const_cast<float*>(operand), DataType::kFLOAT, {count}}};
-  run_reference(epilogue, std::span(views).first(static_cast<size_t>(epilogue.inputs)), views[0]);
+  run_in_place(epilogue, numbers, operand);
   const IntegerRange range = result.bounds.of(result.to);
   const auto low = static_cast<float>(range.lowest) - result.zero;
   const auto high = static_cast<float>(range.highest) - result.zero;
@@ -133,16 +169,41 @@ void store_with_epilogue(const Requantization& result, const PointwiseProgram& e
   }
 }
 
-std::vector<int32_t> centred(const TensorView& view, int32_t zero) {
+namespace {
+
+void store_floats(std::span<const float> numbers, DataType to, void* out) {
+  if (to == DataType::kFP8)
+    return write_low_precision(to, numbers.data(), 0, static_cast<int64_t>(numbers.size()), out);
+  with_float(to, [&](auto zero) {
+    std::transform(numbers.begin(), numbers.end(), static_cast<decltype(zero)*>(out),
+                   [](float x) { return static_cast<decltype(zero)>(x); });
+  });
+}
+
+}  // namespace
+
+void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
+                         const double* sums, int64_t count, void* to, const float* operand) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t channel = i * result.step;
+    numbers[static_cast<size_t>(i)] =
+        static_cast<float>(sums[i] * result.scale[channel] + result.shift[channel]);
+  }
+  if (!epilogue.empty()) run_in_place(epilogue, numbers, operand);
+  store_floats(numbers, result.to, to);
+}
+
+template <> std::vector<int32_t> centred(const TensorView& view, int32_t zero) {
   std::vector<int32_t> values(static_cast<size_t>(view.shape.volume()));
-  const auto read = [&](const auto* from) {
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(from[i]) - zero;
-  };
-  if (view.type == DataType::kINT8)
-    read(view.as<int8_t>());
-  else
-    read(view.as<uint8_t>());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = byte_of(view, static_cast<int64_t>(i)) - zero;
   return values;
+}
+
+template <> std::vector<double> centred(const TensorView& view, int32_t) {
+  const Floats numbers(view);
+  return {numbers.data(), numbers.data() + view.shape.volume()};
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 #include "optimize/quantized_model.h"
 
 namespace tenon {
@@ -22,12 +22,12 @@ Value& quantized_input(QuantizedModel& m) {
 }
 
 std::unique_ptr<Network> summed(const Network& network) {
-  auto after = rewritten(*with_integers(network), integer_sums, FusingTarget(), kSumsTolerance);
+  auto after = rewritten(*with_quantized_products(network), quantized_sums, FusingTarget(), kSumsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return after;
 }
 
-TEST(IntegerSums, JoinTheConvolutionThatMakesAnOperand) {
+TEST(QuantizedSums, JoinTheConvolutionThatMakesAnOperand) {
   for (const bool first : {false, true})
     for (const bool with_relu : {false, true})
       for (const DataType type : {DataType::kINT8, DataType::kUINT8}) {
@@ -39,23 +39,23 @@ TEST(IntegerSums, JoinTheConvolutionThatMakesAnOperand) {
         m.output(
             m.through(with_relu ? m.relu(y) : y, DataType::kUINT8, 0.021f, with_relu ? 0 : 128));
         EXPECT_THAT(kinds(*summed(m.network)),
-                    ElementsAre("Quantize", "Quantize", "IntegerConvolution", "Dequantize"));
+                    ElementsAre("Quantize", "Quantize", "QuantizedConvolution", "Dequantize"));
       }
 }
 
-TEST(IntegerSums, TakeTheBoundsOfAnActivation) {
+TEST(QuantizedSums, TakeTheBoundsOfAnActivation) {
   QuantizedModel m;
   Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 0);
   Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.011f, 0);
   m.output(m.through(m.relu(m.sum(a, b)), DataType::kINT8, 0.021f, 0));
   const auto after = summed(m.network);
   EXPECT_THAT(kinds(*after),
-              ElementsAre("Quantize", "Quantize", "IntegerConvolution", "Dequantize"));
+              ElementsAre("Quantize", "Quantize", "QuantizedConvolution", "Dequantize"));
 }
 
 // As models of operators that take bytes have it, with all zero points; or one left out.
 Value& integers(QuantizedModel& m, Value& weights, Value* weights_zero) {
-  auto op = std::make_unique<IntegerConvolution>();
+  auto op = std::make_unique<QuantizedConvolution>();
   op->to = DataType::kINT8;
   op->output_channels = 3;
   op->kernel = {1, 1};
@@ -71,12 +71,12 @@ Value& integers(QuantizedModel& m, Value& weights, Value* weights_zero) {
 std::vector<std::string> kinds_with(QuantizedModel& m, Value& weights, Value* weights_zero) {
   Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.01f, 0);
   m.output(m.through(m.sum(integers(m, weights, weights_zero), b), DataType::kINT8, 0.05f, 1));
-  auto after = rewritten(m.network, integer_sums, FusingTarget(), kSumsTolerance);
+  auto after = rewritten(m.network, quantized_sums, FusingTarget(), kSumsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return kinds(*after);
 }
 
-TEST(IntegerSums, NeedKnownWeightsWithoutZeroPoints) {
+TEST(QuantizedSums, NeedKnownWeightsWithoutZeroPoints) {
   for (const int zero : {0, 3}) {
     QuantizedModel m;
     Value& weights = m.bytes(DataType::kINT8, {3, 2, 1, 1});
@@ -88,17 +88,17 @@ TEST(IntegerSums, NeedKnownWeightsWithoutZeroPoints) {
   EXPECT_THAT(kinds_with(m, weights, nullptr), Contains("ElementWise"));
 }
 
-TEST(IntegerSums, OneOfTwoConvolutionsTakesTheOther) {
+TEST(QuantizedSums, OneOfTwoConvolutionsTakesTheOther) {
   QuantizedModel m;
   Value& x = quantized_input(m);
   Value& y = m.sum(convolved(m, x, DataType::kINT8, 0.03f, 3),
                    convolved(m, x, DataType::kUINT8, 0.04f, 100));
   m.output(m.through(y, DataType::kINT8, 0.05f, 1));
   EXPECT_THAT(kinds(*summed(m.network)),
-              ElementsAre("Quantize", "IntegerConvolution", "IntegerConvolution", "Dequantize"));
+              ElementsAre("Quantize", "QuantizedConvolution", "QuantizedConvolution", "Dequantize"));
 }
 
-TEST(IntegerSums, LeavesWhatOthersNeedOrItCannotSay) {
+TEST(QuantizedSums, LeavesWhatOthersNeedOrItCannotSay) {
   {  // the product is used elsewhere
     QuantizedModel m;
     Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 3);

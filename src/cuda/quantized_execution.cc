@@ -1,18 +1,19 @@
-#include "cuda/integer_execution.h"
+#include "cuda/quantized_execution.h"
 
 #include <cmath>
 #include <cstring>
 
 #include "base/error.h"
+#include "cuda/capability.h"
 #include "cuda/convolution/sliding.h"
 
 namespace tenon::cuda {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 using nvinfer1::ElementWiseOperation;
 
-IntegerEpilogue::Range range_of(const ResultBounds& bounds, DataType to) {
+QuantizedEpilogue::Range range_of(const ResultBounds& bounds, DataType to) {
   const IntegerRange range = bounds.of(to);
   return {static_cast<int>(range.lowest), static_cast<int>(range.highest)};
 }
@@ -43,9 +44,9 @@ std::optional<DividedEpilogue> match_division(PointwiseProgram program) {
 }
 
 template <class Op>
-std::optional<IntegerEpilogue> requantization(const Op& op, std::span<const TensorSpec> inputs,
+std::optional<QuantizedEpilogue> requantization(const Op& op, std::span<const TensorSpec> inputs,
                                               int64_t channels) {
-  IntegerEpilogue e;
+  QuantizedEpilogue e;
   e.to = op.to;
   if (e.makes_bytes()) e.range = range_of(op.bounds, op.to);
   e.scale = list_of(inputs, In::kResultScale, channels);
@@ -53,8 +54,8 @@ std::optional<IntegerEpilogue> requantization(const Op& op, std::span<const Tens
   e.zero = list_of(inputs, In::kResultZero, 1);
   if (op.epilogue.empty()) return e;
   const auto divided = match_division(op.epilogue);
-  if (!divided || !e.makes_bytes()) return std::nullopt;
-  e.form = IntegerEpilogue::Form::kFunction;
+  if (!divided || !(e.makes_bytes() || e.to == DataType::kFP8)) return std::nullopt;
+  e.form = QuantizedEpilogue::Form::kFunction;
   e.function = divided->function;
   e.divide_by(divided->divisor);
   return e;
@@ -62,7 +63,12 @@ std::optional<IntegerEpilogue> requantization(const Op& op, std::span<const Tens
 
 }  // namespace
 
-IntegerEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input, int64_t channels) {
+bool multiplies_float8() {
+  constexpr int kAda[] = {8, 9};
+  return has_capability(kAda[0], kAda[1]);
+}
+
+QuantizedEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input, int64_t channels) {
   if (inputs.size() <= input || !inputs[input].present) return {};
   const int64_t found = inputs[input].shape.volume();
   require(found == 1 || found == channels, "expected 1 or {} elements in input {}, found {}",
@@ -70,12 +76,12 @@ IntegerEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input, 
   return {nullptr, found == 1 ? 0 : 1};
 }
 
-std::optional<IntegerEpilogue> integer_epilogue(const IntegerConvolution& op,
+std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedConvolution& op,
                                                 std::span<const TensorSpec> inputs) {
   auto e = requantization(op, inputs, op.output_channels);
   if (!e) return e;
   if (op.sum.used) {
-    e->form = IntegerEpilogue::Form::kSum;
+    e->form = QuantizedEpilogue::Form::kSum;
     e->product_scale = op.sum.product_scale;
     e->addend_scale = op.sum.addend_scale;
     e->addend_zero = op.sum.addend_zero;
@@ -86,23 +92,23 @@ std::optional<IntegerEpilogue> integer_epilogue(const IntegerConvolution& op,
     e->addend_scale = op.operand.scale;
     e->addend_zero = op.operand.zero;
   }
-  constexpr size_t kAddend = IntegerConvolution::kAddend;
+  constexpr size_t kAddend = QuantizedConvolution::kAddend;
   if (e->has_addend() && kAddend < inputs.size())
     e->addend_is_signed = inputs[kAddend].type == DataType::kINT8;
   return e;
 }
 
-std::optional<IntegerEpilogue> integer_epilogue(const IntegerMatrixMultiply& op,
+std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedMatrixMultiply& op,
                                                 std::span<const TensorSpec> inputs) {
   const int64_t columns = inputs.empty() ? 0 : inputs[In::kWeights].shape.back();
   return requantization(op, inputs, columns);
 }
 
-void set_operands(IntegerEpilogue& e, const RunArguments& arguments) {
+void set_operands(QuantizedEpilogue& e, const RunArguments& arguments) {
   e.scale.data = arguments.input(In::kResultScale);
   e.shift.data = arguments.input(In::kResultShift);
   e.zero.data = arguments.input(In::kResultZero);
-  e.addend = e.has_addend() ? arguments.input(IntegerConvolution::kAddend) : nullptr;
+  e.addend = e.has_addend() ? arguments.input(QuantizedConvolution::kAddend) : nullptr;
 }
 
 namespace {
@@ -120,8 +126,8 @@ int32_t element(const Tensor* constant, int64_t i) {
 
 }  // namespace
 
-Variant<std::vector<Tensor>, std::string> PackedIntegers::pack(const KernelRequest& request,
-                                                               const IntegerPacking& packing) {
+Variant<std::vector<Tensor>, std::string> PackedWeights::pack(const KernelRequest& request,
+                                                               const WeightPacking& packing) {
   for (const size_t i : kPackedInputs)
     if (i < request.inputs.size() && request.inputs[i].present && request.constants[i] == nullptr)
       return std::string(
@@ -142,6 +148,12 @@ Variant<std::vector<Tensor>, std::string> PackedIntegers::pack(const KernelReque
   auto* values = packed[kWeights].mutable_data<int8_t>();
   std::memset(values, 0, packed[kWeights].bytes());
   for (int64_t o = 0; o < packing.output_channels; ++o) {
+    if (weights.type() == DataType::kFP8) {  // without a zero point and an integer bias
+      for (int64_t k = 0; k < packing.depth; ++k)
+        values[packing.target(o, k)] = weights.data<int8_t>()[packing.source(o, k)];
+      packed[kBias].mutable_data<int32_t>()[o] = packed[kWeightsSum].mutable_data<int32_t>()[o] = 0;
+      continue;
+    }
     const int32_t zero = element(constant(In::kWeightsZero), o);
     uint32_t sum = 0;  // which wraps
     for (int64_t k = 0; k < packing.depth; ++k) {
@@ -159,7 +171,7 @@ Variant<std::vector<Tensor>, std::string> PackedIntegers::pack(const KernelReque
   return packed;
 }
 
-void PackedIntegers::check(std::span<const Tensor> stored, const IntegerPacking& packing) {
+void PackedWeights::check(std::span<const Tensor> stored, const WeightPacking& packing) {
   const std::pair<DataType, int64_t> expected[] = {{DataType::kINT8, packing.bytes},
                                                    {DataType::kINT32, packing.output_channels},
                                                    {DataType::kINT32, packing.output_channels},
@@ -170,14 +182,14 @@ void PackedIntegers::check(std::span<const Tensor> stored, const IntegerPacking&
             "a stored kernel is damaged");
 }
 
-void PackedIntegers::describe(Kernel& kernel, const KernelRequest& request, bool are_pictures) {
+void PackedWeights::describe(Kernel& kernel, const KernelRequest& request, bool are_pictures) {
   const size_t count = request.inputs.size();
   kernel.input_is_packed.assign(count, false);
   for (const size_t i : kPackedInputs)
     if (i < count) kernel.input_is_packed[i] = true;
   kernel.input_layouts.assign(count, Layout::kLinear);
   if (!are_pictures) return;
-  for (const size_t i : {size_t{In::kData}, size_t{IntegerConvolution::kAddend}})
+  for (const size_t i : {size_t{In::kData}, size_t{QuantizedConvolution::kAddend}})
     if (i < count) kernel.input_layouts[i] = Layout::kChannelsLast;
   kernel.output_layouts = {Layout::kChannelsLast};
 }

@@ -1,7 +1,8 @@
-// Convolutions and matrix products between Dequantize and Quantize become products of integers.
+// Convolutions and matrix products between Dequantize and Quantize become products of integers, or
+// of fp8.
 #include "network/reference_run.h"
 #include "ops/dequantize.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/shuffle.h"
 #include "optimize/match.h"
@@ -11,7 +12,7 @@
 namespace tenon {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 using nvinfer1::MatrixOperation;
 
 struct Weights {
@@ -31,6 +32,11 @@ std::optional<std::vector<double>> per_channel(const Tensor& t, int axis) {
     if (numbers[i] != list[i / static_cast<size_t>(inner) % static_cast<size_t>(channels)])
       return std::nullopt;
   return list;
+}
+
+bool is_zero(const Tensor& t) {
+  const auto numbers = t.numbers();
+  return std::ranges::all_of(numbers, [](double x) { return x == 0; });
 }
 
 Tensor ones(DataType type, const Shape& shape) {
@@ -60,7 +66,8 @@ class WeightsOf {
       return std::nullopt;
     const Dequantize& op = *node->as<Dequantize>();
     const auto q = known(node->inputs[0]), s = known(node->inputs[1]);
-    if (!q || !s || !is_byte(q->type()) || q->count() == 0) return std::nullopt;
+    if (!q || !s || q->count() == 0 || !(is_byte(q->type()) || q->type() == DataType::kFP8))
+      return std::nullopt;
     const bool has_zero = node->inputs.size() > 2 && node->inputs[2] != nullptr;
     std::optional<Tensor> z;
     if (has_zero && !(z = known(node->inputs[2]))) return std::nullopt;
@@ -75,6 +82,7 @@ class WeightsOf {
     w.scale = *scales;
     w.zero.assign(w.scale.size(), 0);
     if (!z) return w;
+    if (q->type() == DataType::kFP8) return is_zero(*z) ? std::optional(w) : std::nullopt;
     const Tensor unit = ones(DataType::kFLOAT, s->shape());
     const auto less = per_channel(moved(moves, run(spread, {&one, &unit, &*z})), axis_);
     if (!less) return std::nullopt;
@@ -126,6 +134,8 @@ struct Product {
   Uniform data_scale;
   Weights weights;
   std::vector<double> bias;  // empty: none
+
+  bool is_float8() const { return data->type == DataType::kFP8; }
 };
 
 std::optional<std::vector<double>> bias_of(const Node& node, size_t channels) {
@@ -142,11 +152,12 @@ std::optional<Product> product_of(Node& node, int channel_axis, bool transposed)
   if (source == nullptr || source->as<Dequantize>() == nullptr || node.inputs[1] == nullptr)
     return std::nullopt;
   Value* data = source->inputs[0];
-  if (!is_byte(data->type) || !is_plain(*source)) return std::nullopt;
+  const bool is_float8 = data->type == DataType::kFP8;
+  if (!(is_byte(data->type) || is_float8) || !is_plain(*source)) return std::nullopt;
   const auto scale = uniform_of(*source);
-  if (!scale) return std::nullopt;
+  if (!scale || (is_float8 && scale->zero != nullptr)) return std::nullopt;
   auto weights = WeightsOf(*node.inputs[1], channel_axis, transposed).find();
-  if (!weights) return std::nullopt;
+  if (!weights || (weights->values.type() == DataType::kFP8) != is_float8) return std::nullopt;
   auto bias = bias_of(node, weights->scale.size());
   if (!bias) return std::nullopt;
   return Product{&node, data, *scale, std::move(*weights), std::move(*bias)};
@@ -187,33 +198,33 @@ void rewrite(Patch& patch, Product& p, const Ending& ending, std::unique_ptr<Kin
   patch.fuse(std::move(op), std::move(inputs), ending.merged);
 }
 
-// What the layer can take of what follows.
-Ending taken(const Target& target, const Uses& uses, Node& node, auto& op) {
-  Ending ending = ending_of(uses, node);
-  op.to = ending.to;
-  op.bounds = ending.bounds;
-  if (!ending.bounds.used() || target.fuses(op, {})) return ending;
-  op.to = DataType::kFLOAT;
-  op.bounds = {};
-  return {{&node}, std::nullopt, DataType::kFLOAT, {}};
-}
-
-bool fits(const Ending& ending, const Node& node) {
-  return ending.to != DataType::kFLOAT || node.outputs[0]->type == DataType::kFLOAT;
+// What the layer can take of what follows; nothing where it cannot give the type of its result.
+std::optional<Ending> taken(const Target& target, const Uses& uses, Node& node, auto& op) {
+  const auto gives = [&](const Ending& ending) {
+    op.to = ending.to;
+    op.bounds = ending.bounds;
+    const bool is_asked = ending.bounds.used() || is_16bit_float(ending.to) || op.is_float8;
+    return !is_asked || target.fuses(op, {});
+  };
+  Ending ending = ending_of(uses, node, op.is_float8);
+  if (gives(ending)) return ending;
+  const Ending plain{{&node}, std::nullopt, node.outputs[0]->type, {}};
+  return gives(plain) ? std::optional(plain) : std::nullopt;
 }
 
 bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, Node& node,
                          const Convolution& op) {
   if (!op.epilogue.empty()) return false;
-  auto integers = integer_form(op);
-  // With nothing to fuse the question is whether there is a kernel at all.
-  if (!target.fuses(*integers, {})) return false;
   auto p = product_of(node, 0, false);
   const int spatial = op.kernel.rank();
   if (!p || p->weights.values.shape().rank() != spatial + 2) return false;
-  const Ending ending = taken(target, uses, node, *integers);
-  if (!fits(ending, node)) return false;
-  rewrite(patch, *p, ending, std::move(integers));
+  auto integers = quantized_form(op);
+  integers->is_float8 = p->is_float8();
+  // With nothing to fuse the question is whether there is a kernel at all.
+  if (!target.fuses(*integers, {})) return false;
+  const auto ending = taken(target, uses, node, *integers);
+  if (!ending) return false;
+  rewrite(patch, *p, *ending, std::move(integers));
   return true;
 }
 
@@ -221,7 +232,7 @@ bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, N
 std::optional<std::vector<double>> added_row(const Node& sum, const Value& product) {
   const Value* const addend = addend_of(sum, product);
   const auto row = addend != nullptr ? known(addend) : std::nullopt;
-  if (!row || row->type() != DataType::kFLOAT || !is_row_of(*row, product)) return std::nullopt;
+  if (!row || bits_of(row->type()) < 16 || !is_float(row->type()) || !is_row_of(*row, product)) return std::nullopt;
   return row->numbers();
 }
 
@@ -242,26 +253,27 @@ bool rewrite_product(Patch& patch, const Target& target, const Uses& uses, Node&
   const int rank = static_cast<int>(node.inputs[1]->dims.size());
   auto p = product_of(node, rank - 1, op.operation_b == MatrixOperation::kTRANSPOSE);
   if (!p) return false;
-  auto integers = std::make_unique<IntegerMatrixMultiply>();
+  auto integers = std::make_unique<QuantizedMatrixMultiply>();
+  integers->is_float8 = p->is_float8();
+  if (!target.fuses(*integers, {})) return false;
   Node& last = take_bias(uses, *p);
-  Ending ending = taken(target, uses, last, *integers);
-  if (&last != &node) ending.merged.insert(ending.merged.begin(), &node);
-  if (!fits(ending, node)) return false;
-  rewrite(patch, *p, ending, std::move(integers));
+  auto ending = taken(target, uses, last, *integers);
+  if (!ending) return false;
+  if (&last != &node) ending->merged.insert(ending->merged.begin(), &node);
+  rewrite(patch, *p, *ending, std::move(integers));
   return true;
 }
 
 }  // namespace
 
-std::optional<Patch> integer_products(const Network& network, const Target& target) {
-  const bool multiplies = target.fuses(IntegerMatrixMultiply(), {});
+std::optional<Patch> quantized_products(const Network& network, const Target& target) {
   const Uses uses(network);
   Patch patch;
   for (const auto& node : network.nodes()) {
     if (!is_plain(*node) || node->inputs.size() < 2) continue;
     if (const auto* op = node->as<Convolution>(); op != nullptr)
       rewrite_convolution(patch, target, uses, *node, *op);
-    if (const auto* product = node->as<MatrixMultiply>(); product != nullptr && multiplies)
+    if (const auto* product = node->as<MatrixMultiply>(); product != nullptr)
       rewrite_product(patch, target, uses, *node, *product);
   }
   if (patch.empty()) return std::nullopt;

@@ -1,9 +1,10 @@
 // Convolutions and products of bytes by tensor cores, and depthwise ones, against the reference:
-// every bit where scales are such that no number is rounded before it becomes a byte.
+// every bit where scales are such that no number is rounded before it becomes a byte. Those of fp8
+// have float sums.
 #include "backend/testing.h"
-#include "common/integer_operands_testing.h"
+#include "common/quantized_operands_testing.h"
 #include "cuda/cuda_target.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon::cuda {
 namespace {
@@ -47,8 +48,8 @@ const IntegerCase kDepthwiseCases[] = {
     {"no_images", {0, 8, 11, 10}, 8, {5, 5}, {2, 2}, {2, 2}, {1, 1}, {1, 1}, 8},
 };
 
-IntegerConvolution op_of(const IntegerCase& c, DataType to) {
-  IntegerConvolution op = integer_convolution(c.output_channels, c.kernel, c.groups);
+QuantizedConvolution op_of(const IntegerCase& c, DataType to) {
+  QuantizedConvolution op = integer_convolution(c.output_channels, c.kernel, c.groups);
   op.to = to;
   op.pre_padding = c.pre;
   op.post_padding = c.post;
@@ -110,20 +111,20 @@ void check_all(std::span<const IntegerCase> cases, std::string_view candidate,
         for (const Zeros zeros : all_zeros) {
           SCOPED_TRACE(fmt::format("{} {} {} {}", c.name, name_of(data), name_of(to),
                                    static_cast<int>(zeros)));
-          IntegerConvolution op = op_of(c, to);
+          QuantizedConvolution op = op_of(c, to);
           op.bounds = bounds_for(to, zeros);
           expect_exact(op, inputs_of(c, data, to, zeros), candidate);
         }
 }
 
-TEST(IntegerGemmTest, ConvolutionsGiveEveryBit) {
-  check_all(kCases, "integer_gemm");
+TEST(QuantizedGemmTest, ConvolutionsGiveEveryBit) {
+  check_all(kCases, "quantized_gemm");
 }
 
-TEST(IntegerGemmTest, ConvolutionsOfManyTilesGiveEveryBit) {
+TEST(QuantizedGemmTest, ConvolutionsOfManyTilesGiveEveryBit) {
   const DataType results[] = {DataType::kINT8, DataType::kHALF};
   const Zeros zeros[] = {Zeros::kOne};
-  check_all(kLargeCases, "integer_gemm", results, zeros);
+  check_all(kLargeCases, "quantized_gemm", results, zeros);
 }
 
 TEST(IntegerDepthwiseTest, GivesEveryBit) {
@@ -135,36 +136,36 @@ void check_sums(std::span<const IntegerCase> cases) {
     for (const DataType to : {DataType::kINT8, DataType::kUINT8})
       for (const DataType addend : {DataType::kINT8, DataType::kUINT8}) {
         SCOPED_TRACE(fmt::format("{} {} {}", c.name, name_of(to), name_of(addend)));
-        IntegerConvolution op = op_of(c, to);
+        QuantizedConvolution op = op_of(c, to);
         // Scales of powers of two make many halves.
         op.sum = {true, 0.5f, 0.25f, 1.f, addend == DataType::kINT8 ? -3 : 130, 6, to};
         std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, to, Zeros::kOne);
         const Shape result = LayerTest(op_of(c, to), inputs, cuda_target()).output_shape();
         inputs.push_back({bytes(addend, result), false, Layout::kLinear});
-        expect_exact(op, inputs, "integer_gemm");
+        expect_exact(op, inputs, "quantized_gemm");
       }
 }
 
-TEST(IntegerGemmTest, SumsGiveEveryBit) {
+TEST(QuantizedGemmTest, SumsGiveEveryBit) {
   check_sums(kCases);
 }
 
-TEST(IntegerGemmTest, SumsOfManyTilesGiveEveryBit) {
+TEST(QuantizedGemmTest, SumsOfManyTilesGiveEveryBit) {
   check_sums(kLargeCases);
 }
 
 // Zero points that are not even: halves may go to the other side.
-TEST(IntegerGemmTest, IsWithinAStepOfTheReference) {
+TEST(QuantizedGemmTest, IsWithinAStepOfTheReference) {
   const IntegerCase& c = kCases[1];
   std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
   inputs[In::kResultZero] = {list<int8_t>(DataType::kINT8, {-5}), true, Layout::kLinear};
   LayerTest test(op_of(c, DataType::kINT8), inputs, cuda_target());
-  ASSERT_EQ(test.offer("integer_gemm"), "");
+  ASSERT_EQ(test.offer("quantized_gemm"), "");
   expect_within_a_step(test.run().numbers(), test.reference().numbers());
 }
 
 // Over the result's scale, which is a factor in the kernels, and functions that they approximate.
-TEST(IntegerGemmTest, ComputesEpilogues) {
+TEST(QuantizedGemmTest, ComputesEpilogues) {
   const auto sum = binary(ElementWiseOperation::kSUM, 0, 1);
   const auto divided = [](int32_t by, int32_t number) {
     return binary(ElementWiseOperation::kDIV, number, by);
@@ -181,7 +182,7 @@ TEST(IntegerGemmTest, ComputesEpilogues) {
       {1, {0.125f}, {activation(ActivationType::kGELU_TANH, 0), divided(1, 2)}},
   };
   const auto test_of = [](const IntegerCase& c, const PointwiseProgram& program) {
-    IntegerConvolution op = op_of(c, DataType::kINT8);
+    QuantizedConvolution op = op_of(c, DataType::kINT8);
     std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT8, Zeros::kOne);
     const Shape result = LayerTest(op, inputs, cuda_target()).output_shape();
     op.epilogue = program;
@@ -194,7 +195,7 @@ TEST(IntegerGemmTest, ComputesEpilogues) {
     for (const PointwiseProgram& program : programs) {
       SCOPED_TRACE(fmt::format("{} {}", c.name, program.str()));
       LayerTest test = test_of(c, program);
-      ASSERT_EQ(test.offer("integer_gemm"), "");
+      ASSERT_EQ(test.offer("quantized_gemm"), "");
       expect_within_a_step(test.run().numbers(), test.reference().numbers());
     }
   }
@@ -204,7 +205,7 @@ struct ProductCase {
   Shape data, weights;
 };
 
-TEST(IntegerGemmTest, ProductsGiveEveryBit) {
+TEST(QuantizedGemmTest, ProductsGiveEveryBit) {
   const ProductCase cases[] = {{{130, 64}, {64, 96}},
                                {{2, 9, 768}, {1, 768, 200}},
                                {{1, 77}, {77, 5}},
@@ -216,23 +217,151 @@ TEST(IntegerGemmTest, ProductsGiveEveryBit) {
         for (const Zeros zeros : kZeros) {
           SCOPED_TRACE(fmt::format("{} {} {} {}", c.data, name_of(data), name_of(to),
                                    static_cast<int>(zeros)));
-          IntegerMatrixMultiply op;
+          QuantizedMatrixMultiply op;
           op.to = to;
           op.bounds = bounds_for(to, zeros);
           auto in = operands({data, DataType::kINT8, to}, bytes(data, c.data),
                              bytes(DataType::kINT8, c.weights), c.weights.back(), zeros);
           in[In::kWeightsZero].reset();
           make_even(in[In::kResultZero]);
-          expect_exact(op, constant_but_data(std::move(in)), "integer_gemm");
+          expect_exact(op, constant_but_data(std::move(in)), "quantized_gemm");
         }
 }
 
+// Products of fp8: float sums of tensor cores, which keep about 13 bits of the largest number that
+// they add up.
+Tensor float8s(const Shape& shape) {
+  Tensor t(DataType::kFP8, shape);
+  for (int64_t i = 0; i < t.count(); ++i) {
+    const auto draw = generator();
+    const auto exponent = draw % 8 == 0 ? 0 : 3 + draw / 8 % 6;  // subnormals, and up to 3.75
+    t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(draw >> 16 & 0x87 | exponent << 3);
+  }
+  return t;
+}
+
+std::vector<TestInput> float8_inputs(const Shape& data, const Shape& weights, int64_t channels) {
+  std::vector<std::optional<Tensor>> in(In::kCount);
+  in[In::kData] = float8s(data);
+  in[In::kWeights] = float8s(weights);
+  in[In::kResultScale] = scales(channels);
+  in[In::kResultShift] = scales(channels);
+  return constant_but_data(std::move(in));
+}
+
+std::vector<TestInput> absolute(std::vector<TestInput> inputs) {
+  for (const size_t i : {In::kData, In::kWeights}) {
+    Tensor& t = *inputs[i].tensor;
+    for (int64_t k = 0; k < t.count(); ++k) t.mutable_data<uint8_t>()[k] &= 0x7f;
+  }
+  return inputs;
+}
+
+// Of results, by what all products are without their signs.
+void expect_float8_sums(const Tensor& found, const Tensor& expected,
+                        const std::vector<double>& magnitudes, double factor) {
+  const double rounding = expected.type() == DataType::kFP8     ? 0.125
+                          : expected.type() == DataType::kHALF  ? std::ldexp(1, -10)
+                          : expected.type() == DataType::kBF16 ? std::ldexp(1, -7)
+                                                                : 0;
+  const double smallest = expected.type() == DataType::kFP8 ? std::ldexp(1, -9) : 1e-6;
+  const auto a = found.numbers(), b = expected.numbers();
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    ASSERT_LE(std::abs(a[i] - b[i]),
+              smallest + rounding * std::abs(b[i]) + std::ldexp(1, -9) * magnitudes[i] * factor)
+        << i << " of " << a.size() << ": " << a[i] << " and " << b[i];
+}
+
+// `factor`: how steep the epilogue is at most.
+template <class Layer>
+void expect_float8(const Layer& op, const std::vector<TestInput>& inputs, double factor = 1) {
+  Layer plain = op;
+  plain.to = DataType::kFLOAT;
+  plain.epilogue = {};
+  const auto magnitudes = LayerTest(plain, absolute(inputs), cuda_target()).reference().numbers();
+  LayerTest test(op, inputs, cuda_target());
+  ASSERT_EQ(test.offer("quantized_gemm"), "");
+  const Tensor expected = test.reference();
+  expect_float8_sums(test.run(), expected, magnitudes, factor);
+  expect_float8_sums(test.run(*test.load(test.stored())), expected, magnitudes, factor);
+  for (const auto& variant : test.kernel().variants()) {
+    SCOPED_TRACE(variant->variant);
+    expect_float8_sums(test.run(*variant), expected, magnitudes, factor);
+  }
+}
+
+constexpr DataType kFloat8Results[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16,
+                                       DataType::kFP8};
+
+Shape weights_of(const IntegerCase& c) {
+  Shape weights = {c.output_channels, c.data[1]};
+  for (const int64_t k : c.kernel) weights.push_back(k);
+  return weights;
+}
+
+TEST(Float8GemmTest, Convolves) {
+  for (const IntegerCase& c : kCases)
+    for (const DataType to : kFloat8Results) {
+      SCOPED_TRACE(fmt::format("{} {}", c.name, name_of(to)));
+      QuantizedConvolution op = op_of(c, to);
+      op.is_float8 = true;
+      expect_float8(op, float8_inputs(c.data, weights_of(c), c.output_channels));
+    }
+}
+
+TEST(Float8GemmTest, ConvolvesManyTiles) {
+  for (const IntegerCase& c : kLargeCases) {
+    SCOPED_TRACE(c.name);
+    QuantizedConvolution op = op_of(c, DataType::kFP8);
+    op.is_float8 = true;
+    expect_float8(op, float8_inputs(c.data, weights_of(c), c.output_channels));
+  }
+}
+
+TEST(Float8GemmTest, Multiplies) {
+  const ProductCase cases[] = {{{130, 64}, {64, 96}},
+                               {{2, 9, 768}, {1, 768, 200}},
+                               {{1, 77}, {77, 5}},
+                               {{700, 256}, {256, 384}},
+                               {{3, 1, 16}, {1, 16, 1}},
+                               {{0, 16}, {16, 8}}};
+  for (const ProductCase& c : cases)
+    for (const DataType to : kFloat8Results) {
+      SCOPED_TRACE(fmt::format("{} {}", c.data, name_of(to)));
+      QuantizedMatrixMultiply op;
+      op.to = to;
+      op.is_float8 = true;
+      expect_float8(op, float8_inputs(c.data, c.weights, c.weights.back()));
+    }
+}
+
+TEST(Float8GemmTest, ComputesEpilogues) {
+  const auto divided = binary(ElementWiseOperation::kDIV, 2, 1);
+  const PointwiseProgram programs[] = {
+      {1, {0.125f}, {activation(ActivationType::kRELU, 0), divided}},
+      {1, {0.125f}, {activation(ActivationType::kGELU_ERF, 0), divided}},
+      {1, {0.125f}, {activation(ActivationType::kGELU_TANH, 0), divided}},
+      {1,
+       {0.125f},
+       {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 2),
+        binary(ElementWiseOperation::kDIV, 3, 1)}}};
+  for (const PointwiseProgram& program : programs) {
+    SCOPED_TRACE(program.str());
+    QuantizedMatrixMultiply op;
+    op.to = DataType::kFP8;
+    op.is_float8 = true;
+    op.epilogue = program;
+    expect_float8(op, float8_inputs({200, 128}, {128, 136}, 136), 1.2 / 0.125);
+  }
+}
+
 // Weights are packed for the channels that the build has seen.
-TEST(IntegerGemmTest, RefusesOtherChannelsThanItsWeights) {
+TEST(QuantizedGemmTest, RefusesOtherChannelsThanItsWeights) {
   const IntegerCase& c = kCases[0];
   std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT32, Zeros::kNone);
   LayerTest test(op_of(c, DataType::kINT32), inputs, cuda_target());
-  ASSERT_EQ(test.offer("integer_gemm"), "");
+  ASSERT_EQ(test.offer("quantized_gemm"), "");
   const TensorSpec result{DataType::kINT32, Layout::kChannelsLast, test.output_shape(), true};
   std::vector<TensorSpec> specs = {
       {DataType::kINT8, Layout::kChannelsLast, {2, 128, 9, 7}, true},
@@ -242,17 +371,17 @@ TEST(IntegerGemmTest, RefusesOtherChannelsThanItsWeights) {
                   ::testing::HasSubstr("2x128x9x7 do not fit weights for 64 channels")));
 }
 
-TEST(IntegerGemmTest, LeavesOtherWeightsToOthers) {
+TEST(QuantizedGemmTest, LeavesOtherWeightsToOthers) {
   const IntegerCase& c = kCases[0];
   std::vector<TestInput> inputs = inputs_of(c, DataType::kINT8, DataType::kINT32, Zeros::kNone);
   inputs[In::kWeightsZero] = {list<int8_t>(DataType::kINT8, {100}), true, Layout::kLinear};
   LayerTest far(op_of(c, DataType::kINT32), inputs, cuda_target());
-  EXPECT_EQ(far.offer("integer_gemm"),
+  EXPECT_EQ(far.offer("quantized_gemm"),
             "weights that are not int8 without their zero points are not supported");
   inputs[In::kWeightsZero] = absent();
   inputs[In::kWeights].is_constant = false;
   LayerTest computed(op_of(c, DataType::kINT32), inputs, cuda_target());
-  EXPECT_EQ(computed.offer("integer_gemm"),
+  EXPECT_EQ(computed.offer("quantized_gemm"),
             "computed weights, zero points of them or of the data, and biases are not supported");
 }
 

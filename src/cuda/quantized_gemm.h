@@ -1,5 +1,5 @@
-// An implicit GEMM of bytes by tensor cores: convolutions without groups, the channels last, and
-// products of matrices.
+// An implicit GEMM of bytes, integers or fp8, by tensor cores: convolutions without groups, the
+// channels last, and products of matrices.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,13 +7,13 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "cuda/integer_epilogue.h"
+#include "cuda/quantized_epilogue.h"
 
 namespace tenon::cuda {
 
 /// The result has a row for each position of the result, and a column for each output channel. A
 /// product of matrices is a convolution of an image of one line, whose positions are the rows.
-struct IntegerGemm {
+struct QuantizedGemm {
   /// Rows and columns of what a block makes by mma.sync, and a group of four warps by wgmma, which
   /// GPUs of compute capability 9.0 have alone.
   enum class Tile : uint8_t {
@@ -27,11 +27,12 @@ struct IntegerGemm {
     kWarpgroup64x64
   };
 
+  bool is_float8 = false;  // data and weights are fp8, whose sums are float; else integers
   bool data_is_signed = true;
   const void* data = nullptr;     // (images, lines, columns, channels)
   const void* padding = nullptr;  // 16 bytes of the data's zero point, at a multiple of 16
   bool pads_with_zeros = false;   // that is 0
-  /// int8, less their zero points, as weight_at() tells, zeros between; at a multiple of 16.
+  /// fp8, or int8 less their zero points, as weight_at() tells, zeros between; at a multiple of 16.
   const void* weights = nullptr;
   const int32_t* bias = nullptr;         // one for each output channel
   const int32_t* weights_sum = nullptr;  // of each output channel, which the zero point multiplies
@@ -41,7 +42,8 @@ struct IntegerGemm {
   int in[2] = {1, 1}, out[2] = {1, 1};  // lines and columns
   int kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pre[2] = {};
   Tile tile = Tile::k128x128;
-  IntegerEpilogue epilogue;
+  bool is_of_warpgroups() const { return tile >= Tile::kWarpgroup128x128; }
+  QuantizedEpilogue epilogue;
 
   /// Bytes that are copied at once: of one element of the window where they divide the channels, of
   /// neighbours along a line where they do not.
@@ -78,11 +80,14 @@ struct IntegerGemm {
 
 /// Not for empty results. Fewer than 2^31 positions, and bytes of a row of the weights; a dilation
 /// along lines only where kChunk divides the channels.
-void launch_integer_gemm(const IntegerGemm& p, cudaStream_t stream);
-/// Tile::kLines, for dilations of 1 along lines; false where the lines do not fit into shared
+void launch_quantized_gemm(const QuantizedGemm& p, cudaStream_t stream);
+/// The same for fp8, from compute capability 8.9 on; not Tile::kLines.
+void launch_float8_gemm(const QuantizedGemm& p, cudaStream_t stream);
+/// Tile::kLines, for integers and dilations of 1 along lines; false where the lines do not fit into shared
 /// memory.
-bool launch_integer_gemm_of_lines(const IntegerGemm& p, cudaStream_t stream);
+bool launch_quantized_gemm_of_lines(const QuantizedGemm& p, cudaStream_t stream);
 /// The tiles of wgmma, where kChunk divides the channels.
-void launch_integer_gemm_of_warpgroups(const IntegerGemm& p, cudaStream_t stream);
+void launch_quantized_gemm_of_warpgroups(const QuantizedGemm& p, cudaStream_t stream);
+void launch_float8_gemm_of_warpgroups(const QuantizedGemm& p, cudaStream_t stream);
 
 }  // namespace tenon::cuda

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <random>
 
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 inline std::mt19937 generator(5);  // the same numbers each time
 
@@ -119,9 +119,9 @@ inline std::vector<std::optional<Tensor>> operands(const Types& t, Tensor data, 
   return in;
 }
 
-inline IntegerConvolution integer_convolution(int64_t output_channels, const Shape& kernel,
+inline QuantizedConvolution integer_convolution(int64_t output_channels, const Shape& kernel,
                                               int64_t groups) {
-  IntegerConvolution op;
+  QuantizedConvolution op;
   op.output_channels = output_channels;
   op.groups = groups;
   op.kernel = kernel;

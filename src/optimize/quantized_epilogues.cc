@@ -2,8 +2,8 @@
 // epilogue of the product, so that no float leaves the cache. Of a convolution's they may read
 // another tensor, which is dequantized: the sum around a block of a residual network, behind an
 // activation.
-#include "ops/integer_convolution.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_convolution.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "optimize/passes.h"
 #include "optimize/program_builder.h"
 #include "optimize/quantization.h"
@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 // The program and then a division by the scale, as Quantize does it.
 PointwiseProgram quantized(PointwiseProgram program, double scale) {
@@ -56,7 +56,7 @@ std::optional<Epilogue> epilogue_for(Node& product, Node& node) {
 
 // Several matrices of weights, which targets have no kernel with an epilogue for.
 template <class Kind> bool is_stack(const Node& product) {
-  if constexpr (!std::is_same_v<Kind, IntegerMatrixMultiply>) return false;
+  if constexpr (!std::is_same_v<Kind, QuantizedMatrixMultiply>) return false;
   const auto& extents = product.inputs[In::kWeights]->dims;
   for (size_t axis = 0; axis + 2 < extents.size(); ++axis)
     if (!extents[axis]->is_constant() || extents[axis]->value.integer != 1) return true;
@@ -66,13 +66,13 @@ template <class Kind> bool is_stack(const Node& product) {
 template <class Kind>
 bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product) {
   const Kind* op = product.as<Kind>();
-  if (op == nullptr || op->to != DataType::kFLOAT || !op->epilogue.empty() || !is_plain(product)
+  if (op == nullptr || !(op->to == DataType::kFLOAT || is_16bit_float(op->to)) || !op->epilogue.empty() || !is_plain(product)
       || is_stack<Kind>(product))
     return false;
   Node* layer = uses.only(*product.outputs[0]);
   auto epilogue = layer != nullptr ? epilogue_for(product, *layer) : std::nullopt;
   if (!epilogue) return false;
-  const Ending ending = ending_of(uses, *layer);
+  const Ending ending = ending_of(uses, *layer, op->is_float8);
   if (!ending.result || ending.merged.size() != 2) return false;
   auto made = std::make_unique<Kind>(*op);
   made->to = ending.to;
@@ -80,8 +80,9 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product
   std::vector<Value*> inputs(product.inputs);
   inputs.resize(In::kCount, nullptr);
   inputs[In::kResultZero] = ending.result->zero;
-  if constexpr (std::is_same_v<Kind, IntegerConvolution>) {
+  if constexpr (std::is_same_v<Kind, QuantizedConvolution>) {
     made->operand = epilogue->operand;
+    if (epilogue->bytes != nullptr && op->is_float8) return false;
     if (epilogue->bytes != nullptr) inputs.push_back(epilogue->bytes);
   } else if (epilogue->bytes != nullptr) {
     return false;
@@ -94,12 +95,12 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product
 
 }  // namespace
 
-std::optional<Patch> integer_epilogues(const Network& network, const Target& target) {
+std::optional<Patch> quantized_epilogues(const Network& network, const Target& target) {
   const Uses uses(network);
   Patch patch;
   for (const auto& node : network.nodes())
-    if (!rewrite<IntegerConvolution>(patch, target, uses, *node))
-      rewrite<IntegerMatrixMultiply>(patch, target, uses, *node);
+    if (!rewrite<QuantizedConvolution>(patch, target, uses, *node))
+      rewrite<QuantizedMatrixMultiply>(patch, target, uses, *node);
   if (patch.empty()) return std::nullopt;
   return patch;
 }

@@ -1,5 +1,5 @@
-#include "ops/integer_convolution.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_convolution.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/shuffle.h"
 #include "optimize/quantized_model.h"
 
@@ -11,14 +11,14 @@ using namespace testing;
 constexpr double kProductsTolerance = 0.01;
 
 std::unique_ptr<Network> integers(const Network& network) {
-  auto after = rewritten(network, integer_products, FusingTarget(), kProductsTolerance);
+  auto after = rewritten(network, quantized_products, FusingTarget(), kProductsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return after;
 }
 
 using ::testing::ElementsAre;
 
-TEST(IntegerProducts, AConvolutionTakesInWhatFollows) {
+TEST(QuantizedProducts, AConvolutionTakesInWhatFollows) {
   for (const bool with_relu : {false, true})
     for (const DataType type : {DataType::kINT8, DataType::kUINT8}) {
       QuantizedModel m;
@@ -28,11 +28,11 @@ TEST(IntegerProducts, AConvolutionTakesInWhatFollows) {
       Value& y = m.convolution_with(x, kernel, 3, &m.weight({3}));
       m.output(m.through(with_relu ? m.relu(y) : y, DataType::kUINT8, 0.03f, with_relu ? 0 : 128));
       const auto after = integers(m.network);
-      EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Dequantize"));
+      EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "Dequantize"));
     }
 }
 
-TEST(IntegerProducts, WithoutQuantizeTheResultIsFloats) {
+TEST(QuantizedProducts, WithoutQuantizeTheResultIsFloats) {
   QuantizedModel m;
   Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kUINT8, 0.01f, 7);
   Value& kernel = m.dequantize(m.bytes(DataType::kUINT8, {3, 2, 3, 3}), {0.01f},
@@ -42,12 +42,12 @@ TEST(IntegerProducts, WithoutQuantizeTheResultIsFloats) {
   m.output(
       m.through(m.activation(y, ActivationType::kCLIP, 0, 0.001f), DataType::kUINT8, 0.03f, 5));
   const auto after = integers(m.network);
-  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Activation", "Quantize",
+  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "Activation", "Quantize",
                                          "Dequantize"));
 }
 
 // Zero points and ends of the type that are no bounds, and those that are.
-TEST(IntegerProducts, BoundsOfActivationsAreThoseOfTheBytes) {
+TEST(QuantizedProducts, BoundsOfActivationsAreThoseOfTheBytes) {
   struct Case {
     bool clips;
     DataType type;
@@ -68,29 +68,29 @@ TEST(IntegerProducts, BoundsOfActivationsAreThoseOfTheBytes) {
     Value& z = c.clips ? m.activation(y, ActivationType::kCLIP, 0, 2) : m.relu(y);
     m.output(m.through(z, c.type, c.scale, c.zero));
     const auto after = integers(m.network);
-    ASSERT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Dequantize"));
-    const auto& op = *after->nodes()[1]->as<IntegerConvolution>();
+    ASSERT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "Dequantize"));
+    const auto& op = *after->nodes()[1]->as<QuantizedConvolution>();
     EXPECT_EQ(op.bounds.lowest, c.bounds.lowest);
     EXPECT_EQ(op.bounds.highest, c.bounds.highest);
   }
 }
 
 // Kernels without zero points take the models of exporters that always write one.
-TEST(IntegerProducts, AZeroPointOfZeroIsNone) {
+TEST(QuantizedProducts, AZeroPointOfZeroIsNone) {
   QuantizedModel m;
   Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
   Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f});
   m.output(m.through(m.convolution_with(x, kernel, 3, nullptr), DataType::kINT8, 0.03f, 0));
   const auto after = integers(m.network);
   const Node& node = *after->nodes()[1];
-  ASSERT_NE(node.as<IntegerConvolution>(), nullptr);
-  EXPECT_EQ(node.inputs[IntegerInputs::kDataZero], nullptr);
-  EXPECT_TRUE(node.inputs.size() <= IntegerInputs::kResultZero
-              || node.inputs[IntegerInputs::kResultZero] == nullptr);
+  ASSERT_NE(node.as<QuantizedConvolution>(), nullptr);
+  EXPECT_EQ(node.inputs[QuantizedInputs::kDataZero], nullptr);
+  EXPECT_TRUE(node.inputs.size() <= QuantizedInputs::kResultZero
+              || node.inputs[QuantizedInputs::kResultZero] == nullptr);
 }
 
 // Weights as fake-quantised models have them, transposed by a layer of their own or by the product.
-TEST(IntegerProducts, MatrixProductsOfMovedWeights) {
+TEST(QuantizedProducts, MatrixProductsOfMovedWeights) {
   for (const bool by_layer : {false, true}) {
     QuantizedModel m;
     Value& x = m.through(m.input({2, 3, 8}), DataType::kINT8, 0.01f, 0);
@@ -104,11 +104,11 @@ TEST(IntegerProducts, MatrixProductsOfMovedWeights) {
     Value& y = m.matrix_product(x, *w, !by_layer);
     m.output(m.through(y, DataType::kINT8, 0.02f, -4));
     const auto after = integers(m.network);
-    EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerMatrixMultiply", "Dequantize"));
+    EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedMatrixMultiply", "Dequantize"));
   }
 }
 
-TEST(IntegerProducts, ABiasBehindAMatrixProductIsItsOwn) {
+TEST(QuantizedProducts, ABiasBehindAMatrixProductIsItsOwn) {
   for (const Shape& row : {Shape{3}, Shape{1, 3}, Shape{2, 3}}) {
     QuantizedModel m;
     Value& x = m.through(m.input({2, 8}), DataType::kINT8, 0.01f, 0);
@@ -123,15 +123,15 @@ TEST(IntegerProducts, ABiasBehindAMatrixProductIsItsOwn) {
     m.output(m.through(m.sum(*b, m.matrix_product(x, w)), DataType::kINT8, 0.02f, -4));
     const auto after = kinds(*integers(m.network));
     const bool is_row = row.volume() == 3;
-    EXPECT_EQ(std::count(after.begin(), after.end(), "IntegerMatrixMultiply"), 1);
+    EXPECT_EQ(std::count(after.begin(), after.end(), "QuantizedMatrixMultiply"), 1);
     EXPECT_EQ(std::count(after.begin(), after.end(), "ElementWise"), is_row ? 0 : 1);
     if (is_row) {
-      EXPECT_THAT(after, ElementsAre("Quantize", "IntegerMatrixMultiply", "Dequantize"));
+      EXPECT_THAT(after, ElementsAre("Quantize", "QuantizedMatrixMultiply", "Dequantize"));
     }
   }
 }
 
-TEST(IntegerProducts, LeavesWhatItCannotSay) {
+TEST(QuantizedProducts, LeavesWhatItCannotSay) {
   {  // scales of the data differ by channel
     QuantizedModel m;
     Value& q = m.quantize(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
@@ -157,15 +157,52 @@ TEST(IntegerProducts, LeavesWhatItCannotSay) {
 }
 
 // A tensor that others use as well keeps its Dequantize.
-TEST(IntegerProducts, SharedResultsStayFloats) {
+TEST(QuantizedProducts, SharedResultsStayFloats) {
   QuantizedModel m;
   Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
   Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {2, 2, 3, 3}), {0.01f});
   Value& y = m.convolution_with(x, kernel, 2, nullptr);
   m.output(m.sum(x, m.sum(y, m.through(y, DataType::kINT8, 0.05f, 0))));
   EXPECT_THAT(kinds(*integers(m.network)),
-              ElementsAre("Quantize", "Dequantize", "IntegerConvolution", "Quantize", "Dequantize",
+              ElementsAre("Quantize", "Dequantize", "QuantizedConvolution", "Quantize", "Dequantize",
                           "ElementWise", "ElementWise"));
+}
+
+// A convolution and a product of fp8 take in a bias and the Quantize; zero points are 0.
+TEST(QuantizedProducts, Float8TakesInWhatFollows) {
+  QuantizedModel m;
+  Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kFP8, 0.01f, 0);
+  Value& kernel = m.dequantize(m.bytes(DataType::kFP8, {3, 2, 3, 3}), {0.01f, 0.02f, 0.005f},
+                               &m.zeros(DataType::kFP8, 3), 0);
+  Value& y = m.through(m.convolution_with(x, kernel, 3, &m.weight({3})), DataType::kFP8, 0.05f, 0);
+  Value& matrix = m.dequantize(m.bytes(DataType::kFP8, {1, 1, 5, 4}), {0.01f});
+  m.output(m.through(m.matrix_product(y, matrix), DataType::kFP8, 0.05f, 0));
+  const auto after = integers(m.network);
+  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "QuantizedMatrixMultiply",
+                                         "Dequantize"));
+}
+
+TEST(QuantizedProducts, BytesAndFloat8AreNotMultiplied) {
+  QuantizedModel m;
+  Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+  Value& kernel = m.dequantize(m.bytes(DataType::kFP8, {3, 2, 3, 3}), {0.01f});
+  m.output(m.convolution_with(x, kernel, 3, nullptr));
+  EXPECT_FALSE(quantized_products(m.network, FusingTarget()));
+}
+
+// Networks with 16-bit types between their layers.
+TEST(QuantizedProducts, GiveTheTypeOfTheLayer) {
+  for (const DataType type : {DataType::kHALF, DataType::kBF16})
+    for (const DataType quantized : {DataType::kINT8, DataType::kFP8}) {
+      QuantizedModel m;
+      Value& x = m.dequantize_to(type, m.quantize(m.input({3, 5}), quantized, 0.01f, 0), 0.01f);
+      Value& matrix = m.dequantize_to(type, m.bytes(quantized, {5, 4}), 0.01f);
+      Value& y = m.matrix_product(x, matrix);
+      ASSERT_EQ(y.type, type);
+      m.output(y);
+      const auto after = integers(m.network);
+      EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedMatrixMultiply"));
+    }
 }
 
 }  // namespace

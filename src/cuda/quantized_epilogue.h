@@ -14,7 +14,7 @@
 namespace tenon::cuda {
 
 /// Requantization, and then QuantizedSum or a program as the layers of integers have it.
-struct IntegerEpilogue {
+struct QuantizedEpilogue {
   /// One number, or one for each output channel; null data: none.
   struct List {
     const void* data = nullptr;
@@ -30,7 +30,7 @@ struct IntegerEpilogue {
     kFunction,    // a function of it and the addend, over `divisor`, rounded
   };
   Form form = Form::kRequantize;
-  /// int32, float, half, bfloat16, int8, uint8; bytes unless kRequantize.
+  /// int32, float, half, bfloat16, int8, uint8, and of sums of fp8 fp8; bytes unless kRequantize.
   DataType to = DataType::kINT32;
   List scale, shift;  // float; 1 and 0
   List zero;          // of the rounded number: of type `to`; 0
@@ -63,7 +63,7 @@ __device__ inline int32_t byte_at(const void* data, bool is_signed, int64_t i) {
                    : int32_t{static_cast<const uint8_t*>(data)[i]};
 }
 
-__device__ inline float number_at(const IntegerEpilogue::List& list, int64_t output_channel,
+__device__ inline float number_at(const QuantizedEpilogue::List& list, int64_t output_channel,
                                   float otherwise) {
   return list.data == nullptr ? otherwise
                               : static_cast<const float*>(list.data)[output_channel * list.step];
@@ -81,7 +81,7 @@ struct Saturation {
   static constexpr float kStep = 1 / 256.f;
   float limit, lowest, zero;
 
-  __device__ Saturation(const IntegerEpilogue::Range& range, int zero_point)
+  __device__ Saturation(const QuantizedEpilogue::Range& range, int zero_point)
       : limit(static_cast<float>(range.highest - range.lowest) * kStep),
         lowest(static_cast<float>(range.lowest)),
         zero(static_cast<float>(zero_point)) {}
@@ -113,9 +113,9 @@ struct ByteNumbers {
 /// What makes bytes of sums, in one of its forms: of each sum and the output channel's entry a
 /// multiplication and addition, which are rounded once. Next to the middle between two bytes the
 /// result may be the other than that of numbers rounded after each operation.
-template <IntegerEpilogue::Form kForm, SimpleEpilogue::Function kFunction, bool kAdds>
+template <QuantizedEpilogue::Form kForm, SimpleEpilogue::Function kFunction, bool kAdds>
 class ByteEpilogue {
-  using Form = IntegerEpilogue::Form;
+  using Form = QuantizedEpilogue::Form;
   using Function = SimpleEpilogue::Function;
   // A range of the result, then.
   static constexpr bool kClips = kFunction == Function::kNone || kFunction == Function::kClip;
@@ -126,7 +126,7 @@ class ByteEpilogue {
     float scale, shift;
   };
 
-  __device__ explicit ByteEpilogue(const IntegerEpilogue& e)
+  __device__ explicit ByteEpilogue(const QuantizedEpilogue& e)
       : product_(range_of(e), zero_of(e)),
         sum_(e.sum_range, e.sum_zero),
         by_(e.reciprocal * kStep) {
@@ -172,11 +172,11 @@ class ByteEpilogue {
  private:
   static constexpr float kStep = Saturation::kStep;
 
-  __device__ static int zero_of(const IntegerEpilogue& e) {
+  __device__ static int zero_of(const QuantizedEpilogue& e) {
     return e.zero.data == nullptr ? 0 : byte_at(e.zero.data, e.to == DataType::kINT8, 0);
   }
   // A clip before the rounding is one of bytes after it.
-  __device__ static IntegerEpilogue::Range range_of(const IntegerEpilogue& e) {
+  __device__ static QuantizedEpilogue::Range range_of(const QuantizedEpilogue& e) {
     if constexpr (kForm != Form::kFunction || kFunction != Function::kClip) return e.range;
     const int zero = zero_of(e);
     const auto bound = [&](float x) {
@@ -198,8 +198,8 @@ __device__ inline uint32_t packed_bytes(uint32_t a, uint32_t b, uint32_t c, uint
 
 /// Calls body with the epilogue's ByteEpilogue.
 template <bool kAdds, class Body>
-__device__ __forceinline__ void with_function_epilogue(const IntegerEpilogue& e, const Body& body) {
-  using Form = IntegerEpilogue::Form;
+__device__ __forceinline__ void with_function_epilogue(const QuantizedEpilogue& e, const Body& body) {
+  using Form = QuantizedEpilogue::Form;
   using Function = SimpleEpilogue::Function;
   switch (e.function.function) {
     case Function::kNone:
@@ -216,9 +216,33 @@ __device__ __forceinline__ void with_function_epilogue(const IntegerEpilogue& e,
       return body(ByteEpilogue<Form::kFunction, Function::kGeluTanh, kAdds>(e));
   }
 }
+/// Calls body with what makes a number that is rounded to fp8 of one.
 template <class Body>
-__device__ __forceinline__ void with_byte_epilogue(const IntegerEpilogue& e, const Body& body) {
-  using Form = IntegerEpilogue::Form;
+__device__ __forceinline__ void with_float8_epilogue(const QuantizedEpilogue& e, const Body& body) {
+  using Function = SimpleEpilogue::Function;
+  const auto call = [&](Function function) {
+    SimpleEpilogue own = e.function;
+    own.function = function;  // which the compiler knows
+    body([own, by = e.reciprocal](float x) { return activated_coarsely(own, x) * by; });
+  };
+  switch (e.function.function) {
+    case Function::kNone:
+      return call(Function::kNone);
+    case Function::kClip:
+      return call(Function::kClip);
+    case Function::kSwish:
+      return call(Function::kSwish);
+    case Function::kHardSwish:
+      return call(Function::kHardSwish);
+    case Function::kGelu:
+      return call(Function::kGelu);
+    case Function::kGeluTanh:
+      return call(Function::kGeluTanh);
+  }
+}
+template <class Body>
+__device__ __forceinline__ void with_byte_epilogue(const QuantizedEpilogue& e, const Body& body) {
+  using Form = QuantizedEpilogue::Form;
   using Function = SimpleEpilogue::Function;
   if (e.form == Form::kRequantize)
     body(ByteEpilogue<Form::kRequantize, Function::kNone, false>(e));
@@ -231,7 +255,7 @@ __device__ __forceinline__ void with_byte_epilogue(const IntegerEpilogue& e, con
 }
 
 /// Writes element `at` of the result.
-__device__ inline void store_result(const IntegerEpilogue& e, int32_t sum, int64_t output_channel,
+__device__ inline void store_result(const QuantizedEpilogue& e, int32_t sum, int64_t output_channel,
                                     void* result, int64_t at) {
   if (e.to == DataType::kINT32) {
     static_cast<int32_t*>(result)[at] = sum;

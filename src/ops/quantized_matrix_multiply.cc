@@ -1,4 +1,4 @@
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 
 #include "ops/support/infer.h"
 #include "ops/support/operations.h"
@@ -6,17 +6,18 @@
 
 namespace tenon {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
-TENON_REGISTER_OP(IntegerMatrixMultiply);
+TENON_REGISTER_OP(QuantizedMatrixMultiply);
 
-void IntegerMatrixMultiply::visit(FieldVisitor& v) {
+void QuantizedMatrixMultiply::visit(FieldVisitor& v) {
   v("to", to);
+  v("is_float8", is_float8);
   bounds.visit(v);
   epilogue.visit(v, "epilogue_");
 }
 
-void IntegerMatrixMultiply::infer(Inference& c) const {
+void QuantizedMatrixMultiply::infer(Inference& c) const {
   require_inputs(c, 2, In::kCount);
   const Dims &a = c.dims(In::kData), &b = c.dims(In::kWeights);
   require(a.size() >= 2 && a.size() == b.size(),
@@ -27,15 +28,15 @@ void IntegerMatrixMultiply::infer(Inference& c) const {
   require(!k->is_constant() || !also_k->is_constant() || k == also_k,
           "expected operands that agree in the axis summed over, found {} (of {}) and {} (of {})",
           text_of(k), text_of(a), text_of(also_k), text_of(b));
-  check_integer_inputs(c, to, b.back());
-  check_integer_result(to, bounds, epilogue);
+  check_quantized_inputs(c, to, b.back(), is_float8);
+  check_quantized_result(to, bounds, epilogue);
   Dims dims = broadcast(c.pool(), Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
   dims.push_back(a[rank - 2]);
   dims.push_back(b.back());
   c.set_output(0, to, std::move(dims));
 }
 
-IntegerProducts::IntegerProducts(const Shape& a, const Shape& b)
+QuantizedProducts::QuantizedProducts(const Shape& a, const Shape& b)
     : rows(a[a.rank() - 2]), columns(b.back()), depth(a.back()) {
   const int leading = a.rank() - 2;
   require(a.rank() == b.rank() && depth == b[leading], "cannot multiply {} by {}", a, b);
@@ -64,32 +65,37 @@ IntegerProducts::IntegerProducts(const Shape& a, const Shape& b)
   }
 }
 
-void IntegerMatrixMultiply::reference(const ReferenceCall& call) const {
+void QuantizedMatrixMultiply::reference(const ReferenceCall& call) const {
+  if (is_float8)
+    compute<double>(call);
+  else
+    compute<int32_t>(call);
+}
+
+template <class Number> void QuantizedMatrixMultiply::compute(const ReferenceCall& call) const {
   const TensorView& out = call.outputs[0];
-  const IntegerProducts p(call.inputs[In::kData].shape, call.inputs[In::kWeights].shape);
+  const QuantizedProducts p(call.inputs[In::kData].shape, call.inputs[In::kWeights].shape);
   const auto count = static_cast<int64_t>(p.data.size());
   require(out.shape.volume() == count * p.rows * p.columns, "the result of shape {} does not fit",
           out.shape);
-  IntegerOperands operands(p.columns);
+  QuantizedOperands operands(p.columns);
   operands.read(call.inputs);
-  const auto a = centred(call.inputs[In::kData], operands.data_zero);
-  const auto b = centred(call.inputs[In::kWeights], 0);
+  const auto a = centred<Number>(call.inputs[In::kData], operands.data_zero);
+  const auto b = centred<Number>(call.inputs[In::kWeights], 0);
   const size_t bytes = element_bytes(to);
   const int64_t work = std::max<int64_t>(1, p.columns * std::max<int64_t>(1, p.depth));
   parallel_for(count * p.rows, std::max<int64_t>(1, 65536 / work), [&](int64_t begin, int64_t end) {
-    std::vector<int32_t> sums(static_cast<size_t>(p.columns));
+    std::vector<Number> sums(static_cast<size_t>(p.columns));
     for (int64_t i = begin; i < end; ++i) {
       const auto product = static_cast<size_t>(i / p.rows);
-      const int32_t* row = a.data() + (p.data[product] * p.rows + i % p.rows) * p.depth;
-      const int32_t* matrix = b.data() + p.weights[product] * p.depth * p.columns;
+      const Number* row = a.data() + (p.data[product] * p.rows + i % p.rows) * p.depth;
+      const Number* matrix = b.data() + p.weights[product] * p.depth * p.columns;
       std::copy(operands.bias.begin(), operands.bias.end(), sums.begin());
       for (int64_t k = 0; k < p.depth; ++k)
         for (int64_t n = 0; n < p.columns; ++n) {
-          auto& sum = sums[static_cast<size_t>(n)];
-          const int32_t weight =
-              matrix[k * p.columns + n] - operands.weights_zero[static_cast<size_t>(n)];
-          sum = static_cast<int32_t>(static_cast<uint32_t>(sum)
-                                     + static_cast<uint32_t>(row[k] * weight));
+          const auto column = static_cast<size_t>(n);
+          multiply_add(sums[column], row[k],
+                       matrix[k * p.columns + n] - operands.weights_zero[column]);
         }
       store_with_epilogue(operands.for_channels(to, bounds), epilogue, sums.data(), p.columns,
                           out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
@@ -97,7 +103,7 @@ void IntegerMatrixMultiply::reference(const ReferenceCall& call) const {
   });
 }
 
-double IntegerMatrixMultiply::operations(std::span<const Shape> inputs,
+double QuantizedMatrixMultiply::operations(std::span<const Shape> inputs,
                                          std::span<const Shape> outputs) const {
   return kMultiplyAdd * static_cast<double>(inputs[0][inputs[0].rank() - 1]) * count_of(outputs[0]);
 }

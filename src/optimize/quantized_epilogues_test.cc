@@ -1,5 +1,5 @@
-#include "ops/integer_convolution.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_convolution.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "optimize/quantized_model.h"
 
 namespace tenon {
@@ -27,22 +27,22 @@ std::vector<std::string> kinds_after(const Network& network,
                                      bool (*accepts)(const PointwiseProgram&) = nullptr) {
   auto copy = clone(network);
   copy->infer();
-  for (const Pass pass : {integer_products, pointwise_chains})
+  for (const Pass pass : {quantized_products, pointwise_chains})
     if (auto patch = pass(*copy, FusingTarget())) std::move(*patch).apply(*copy);
   FusingTarget target;
   if (accepts != nullptr) target.accepts = accepts;
-  auto after = rewritten(*copy, integer_epilogues, target, kEpiloguesTolerance);
+  auto after = rewritten(*copy, quantized_epilogues, target, kEpiloguesTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return kinds(*after);
 }
 
-TEST(IntegerEpilogues, TakeAnActivationAndItsQuantize) {
+TEST(QuantizedEpilogues, TakeAnActivationAndItsQuantize) {
   for (const DataType type : {DataType::kINT8, DataType::kUINT8}) {
     QuantizedModel m;
     m.output(
         m.through(silu(m, convolved_floats(m)), type, 0.02f, type == DataType::kINT8 ? 0 : 14));
     EXPECT_THAT(kinds_after(m.network),
-                ElementsAre("Quantize", "IntegerConvolution", "Dequantize"));
+                ElementsAre("Quantize", "QuantizedConvolution", "Dequantize"));
   }
   QuantizedModel m;  // one layer, of a matrix product
   Value& x = m.through(m.input({2, 8}), DataType::kINT8, 0.01f, 0);
@@ -50,10 +50,10 @@ TEST(IntegerEpilogues, TakeAnActivationAndItsQuantize) {
   Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
   m.output(m.through(y, DataType::kINT8, 0.02f, -4));
   EXPECT_THAT(kinds_after(m.network),
-              ElementsAre("Quantize", "IntegerMatrixMultiply", "Dequantize"));
+              ElementsAre("Quantize", "QuantizedMatrixMultiply", "Dequantize"));
 }
 
-TEST(IntegerEpilogues, TakeASumWithBytesBehindAnActivation) {
+TEST(QuantizedEpilogues, TakeASumWithBytesBehindAnActivation) {
   for (const bool is_first : {false, true}) {
     QuantizedModel m;
     Value& y = silu(m, convolved_floats(m));
@@ -61,7 +61,7 @@ TEST(IntegerEpilogues, TakeASumWithBytesBehindAnActivation) {
     Value& sum = is_first ? m.sum(shortcut, y) : m.sum(y, shortcut);
     m.output(m.through(sum, DataType::kINT8, 0.03f, -3));
     EXPECT_THAT(kinds_after(m.network),
-                ElementsAre("Quantize", "Quantize", "IntegerConvolution", "Dequantize"));
+                ElementsAre("Quantize", "Quantize", "QuantizedConvolution", "Dequantize"));
   }
   {  // floats would be read from memory
     QuantizedModel m;
@@ -80,7 +80,7 @@ TEST(IntegerEpilogues, TakeASumWithBytesBehindAnActivation) {
   }
 }
 
-TEST(IntegerEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
+TEST(QuantizedEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
   {  // the numbers are used elsewhere
     QuantizedModel m;
     Value& y = convolved_floats(m);

@@ -1,5 +1,5 @@
 #include "ops/cast.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 #include "optimize/quantized_model.h"
 
 namespace tenon {
@@ -21,28 +21,28 @@ Value& convolved(QuantizedModel& m) {
   return m.convolution_with(x, kernel, 3, &m.weight({3}));
 }
 
-TEST(IntegerCasts, GiveTheResultIn16Bits) {
+TEST(QuantizedCasts, GiveTheResultIn16Bits) {
   for (const DataType to : {DataType::kHALF, DataType::kBF16}) {
     QuantizedModel m;
     m.output(cast(m, cast(m, convolved(m), to), DataType::kFLOAT));
     EXPECT_THAT(
-        kinds(*rewritten(*with_integers(m.network), integer_casts, FusingTarget(), 0)),
-        UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "IntegerConvolution", "Cast"));
+        kinds(*rewritten(*with_quantized_products(m.network), quantized_casts, FusingTarget(), 0)),
+        UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "QuantizedConvolution", "Cast"));
   }
 }
 
-TEST(IntegerCasts, LeaveWhatOthersReadInFloat32) {
+TEST(QuantizedCasts, LeaveWhatOthersReadInFloat32) {
   QuantizedModel m;
   Value& y = convolved(m);
   m.output(cast(m, y, DataType::kHALF));
   m.output(m.relu(y));
-  EXPECT_FALSE(integer_casts(*with_integers(m.network), FusingTarget()));
+  EXPECT_FALSE(quantized_casts(*with_quantized_products(m.network), FusingTarget()));
 }
 
-TEST(IntegerCasts, LeaveCastsToOtherTypes) {
+TEST(QuantizedCasts, LeaveCastsToOtherTypes) {
   QuantizedModel m;
   m.output(cast(m, convolved(m), DataType::kINT32));
-  EXPECT_FALSE(integer_casts(*with_integers(m.network), FusingTarget()));
+  EXPECT_FALSE(quantized_casts(*with_quantized_products(m.network), FusingTarget()));
 }
 
 }  // namespace

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "ops/elementwise.h"
-#include "ops/integer_convolution.h"
+#include "ops/quantized_convolution.h"
 #include "optimize/passes.h"
 #include "optimize/quantization.h"
 
 namespace tenon {
 namespace {
 
-using In = IntegerInputs;
+using In = QuantizedInputs;
 
 // A zero point left out is 0.
 bool is_known_as(const Value* zero, double number) {
@@ -24,7 +24,7 @@ bool is_known_as(const Value* zero, double number) {
 Node* convolution_of(const Uses& uses, const Dequantized& product) {
   const Value& result = *product.node->inputs[0];
   Node* node = result.producer;
-  const auto* op = node != nullptr ? node->as<IntegerConvolution>() : nullptr;
+  const auto* op = node != nullptr ? node->as<QuantizedConvolution>() : nullptr;
   if (op == nullptr || op->sum.used || !op->epilogue.empty() || !is_plain(*node)
       || uses.only(result) != product.node || uses.only(*product.node->outputs[0]) == nullptr)
     return nullptr;
@@ -44,7 +44,7 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& sum,
     return false;
   Ending ending = ending_of(uses, sum);
   if (!ending.result) return false;
-  auto op = std::make_unique<IntegerConvolution>(*convolution->as<IntegerConvolution>());
+  auto op = std::make_unique<QuantizedConvolution>(*convolution->as<QuantizedConvolution>());
   op->sum.used = true;
   op->sum.product_scale = static_cast<float>(product.scale.scale);
   op->sum.addend_scale = static_cast<float>(addend.scale.scale);
@@ -55,7 +55,7 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& sum,
   op->sum.bounds = ending.bounds;
   if (!target.fuses(*op, {})) return false;
   std::vector<Value*> inputs(convolution->inputs);
-  inputs.resize(IntegerConvolution::kAddend);
+  inputs.resize(QuantizedConvolution::kAddend);
   inputs.push_back(addend.node->inputs[0]);
   ending.merged.insert(ending.merged.begin(), {convolution, product.node});
   patch.fuse(std::move(op), std::move(inputs), ending.merged);
@@ -64,7 +64,7 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& sum,
 
 }  // namespace
 
-std::optional<Patch> integer_sums(const Network& network, const Target& target) {
+std::optional<Patch> quantized_sums(const Network& network, const Target& target) {
   const Uses uses(network);
   Patch patch;
   for (const auto& node : network.nodes()) {

@@ -1,7 +1,7 @@
-// Convolution of 8-bit integers.
+// Convolution of 8-bit integers, and of fp8.
 #pragma once
 
-#include "ops/support/integer_operands.h"
+#include "ops/support/quantized_operands.h"
 #include "ops/support/pointwise_program.h"
 #include "ops/support/quantized_sum.h"
 
@@ -15,23 +15,25 @@ struct EpilogueOperand {
   float number(int32_t byte) const { return static_cast<float>(byte - zero) * scale; }
 };
 
-/// Inputs as IntegerInputs says: data (N, C, then one to three spatial axes), weights (K, C/groups,
+/// Inputs as QuantizedInputs says: data (N, C, then one to three spatial axes), weights (K, C/groups,
 /// then the kernel's), zero points, bias, scale and zero point of the result. Padding counts as the
-/// data's zero point. Sums are exact in 32 bits, which they wrap. Semantics: ONNX ConvInteger
+/// data's zero point. Sums are exact in 32 bits, which they wrap; of fp8 they are float32, and a
+/// result of fp8 saturates. Semantics: ONNX ConvInteger
 /// (int32), QLinearConv (int8, uint8). `bounds` are of the result before `sum`. An `epilogue` is
 /// computed of the scaled and shifted sums before they are rounded; it excludes both.
 /// With `sum`, `to` is int8 or uint8, and the last input is the addend, int8 or uint8 of the
 /// result's extents. An epilogue of two inputs has that input, too, dequantized by `operand`.
-struct IntegerConvolution final
-    : OpOf<IntegerConvolution, layer_type(PrivateLayer::kIntegerConvolution)> {
-  static constexpr std::string_view kName = "IntegerConvolution";
+struct QuantizedConvolution final
+    : OpOf<QuantizedConvolution, layer_type(PrivateLayer::kQuantizedConvolution)> {
+  static constexpr std::string_view kName = "QuantizedConvolution";
   static constexpr Traits kTraits{.runs = Runs::kKernel,
                                   .reduced_precision = ReducedPrecision::kNone,
                                   .magnitude = Magnitude::kOfInputs,
                                   .implicit_batch = ImplicitBatch::kUnsupported,
                                   .work = Work::kCounted};
-  static constexpr int kAddend = IntegerInputs::kCount;
+  static constexpr int kAddend = QuantizedInputs::kCount;
   DataType to = DataType::kINT32;
+  bool is_float8 = false;  // data and weights are fp8, and so is a quantized result
   ResultBounds bounds;
   PointwiseProgram epilogue;
   int64_t output_channels = 0;
@@ -51,6 +53,9 @@ struct IntegerConvolution final
   void infer(Inference& c) const override;
   double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
+
+ private:
+  template <class Number> void compute(const ReferenceCall& call) const;
 };
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 // Layers of integers whose float32 result goes on in 16 bits give it in 16 bits.
 #include "ops/cast.h"
-#include "ops/integer_convolution.h"
-#include "ops/integer_matrix_multiply.h"
+#include "ops/quantized_convolution.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
 
@@ -26,12 +26,12 @@ bool give_16bit(Patch& patch, const Target& target, const Uses& uses, Node& node
 
 }  // namespace
 
-std::optional<Patch> integer_casts(const Network& network, const Target& target) {
+std::optional<Patch> quantized_casts(const Network& network, const Target& target) {
   const Uses uses(network);
   Patch patch;
   for (const auto& node : network.nodes())
-    if (!give_16bit<IntegerConvolution>(patch, target, uses, *node))
-      give_16bit<IntegerMatrixMultiply>(patch, target, uses, *node);
+    if (!give_16bit<QuantizedConvolution>(patch, target, uses, *node))
+      give_16bit<QuantizedMatrixMultiply>(patch, target, uses, *node);
   if (patch.empty()) return std::nullopt;
   return patch;
 }

@@ -1,4 +1,4 @@
-// What convolutions and matrix products of integers share: operands, zero points, results.
+// What convolutions and matrix products of quantized tensors share: operands, zero points, results.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@
 namespace tenon {
 
 /// The inputs of both kinds, in this order. All but data and weights may be left out; a zero point
-/// left out is 0. `kResultScale` is what ONNX's operators give as x_scale * w_scale / y_scale.
-struct IntegerInputs {
+/// left out is 0. `kResultScale` is what ONNX's operators give as x_scale * w_scale / y_scale. Data
+/// and weights may be fp8 (e4m3) both, without zero points and an int32 bias.
+struct QuantizedInputs {
   enum : int {
-    kData,         // int8 or uint8
-    kWeights,      // int8 or uint8
+    kData,         // int8 or uint8, or fp8
+    kWeights,      // int8 or uint8, or fp8
     kDataZero,     // one element, of the data's type
     kWeightsZero,  // one element, or one per result channel, of the weights' type
     kBias,         // int32, one per result channel; added to the sums
@@ -26,12 +27,12 @@ struct IntegerInputs {
 };
 
 /// Throws unless the types fit, and the lists have one element or, where they may, `channels`
-/// (null: not known).
-void check_integer_inputs(const Inference& c, DataType to, Dim channels);
+/// (null: not known). `is_float8`: data and weights are fp8.
+void check_quantized_inputs(const Inference& c, DataType to, Dim channels, bool is_float8);
 
 /// The operands of a call, widened.
-struct IntegerOperands {
-  explicit IntegerOperands(int64_t channels);
+struct QuantizedOperands {
+  explicit QuantizedOperands(int64_t channels);
   /// Reads the inputs of a call, and allocates nothing.
   void read(std::span<const TensorView> inputs);
 
@@ -48,7 +49,7 @@ struct IntegerOperands {
 };
 
 /// Throws unless results of that type can have both, the epilogue with at most so many inputs.
-void check_integer_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
+void check_quantized_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
                           int32_t max_inputs = 1);
 
 /// As Requantization::store(), with an epilogue between; an empty one is none. `operand` is its
@@ -56,8 +57,20 @@ void check_integer_result(DataType to, const ResultBounds& bounds, const Pointwi
 void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
                          const int32_t* sums, int64_t count, void* to,
                          const float* operand = nullptr);
+/// Of products of fp8: a result of fp8 saturates.
+void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
+                         const double* sums, int64_t count, void* to,
+                         const float* operand = nullptr);
 
-/// The elements of an int8 or uint8 tensor minus a zero point, as 32-bit integers.
-std::vector<int32_t> centred(const TensorView& view, int32_t zero);
+/// A product of integers added to a sum that wraps, and one of fp8.
+inline void multiply_add(int32_t& sum, int32_t a, int32_t b) {
+  sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(a * b));
+}
+inline void multiply_add(double& sum, double a, double b) {
+  sum += a * b;
+}
+
+/// The elements of an int8 or uint8 tensor minus a zero point as int32_t, of fp8 as double.
+template <class Number> std::vector<Number> centred(const TensorView& view, int32_t zero);
 
 }  // namespace tenon
