@@ -62,11 +62,9 @@ inline std::vector<ChannelNumbers> channel_numbers(const ChannelNumbersByName& n
 /// @param type what quantize_model() is to make of it: for kFP8 the opset becomes 19.
 /// Null after an error to the logger, for a model that is not usable or a result above 2 GiB; and
 /// with a library that is not Tenon's, as for all functions here.
-inline std::unique_ptr<nvinfer1::IHostMemory> prepare_model(nvinfer1::ILogger& logger,
-                                                            const std::string& path,
-                                                            bool equalizes = false,
-                                                            nvinfer1::DataType type =
-                                                                nvinfer1::DataType::kINT8) {
+inline std::unique_ptr<nvinfer1::IHostMemory> prepare_model(
+    nvinfer1::ILogger& logger, const std::string& path, bool equalizes = false,
+    nvinfer1::DataType type = nvinfer1::DataType::kINT8) {
   if (tenonPrepareModel == nullptr) return nullptr;
   return std::unique_ptr<nvinfer1::IHostMemory>(
       tenonPrepareModel(&logger, path.c_str(), equalizes, type));
@@ -101,8 +99,8 @@ inline std::unique_ptr<nvinfer1::IHostMemory> smooth_model(nvinfer1::ILogger& lo
 /// section 4.2).
 /// @param type kINT8, or kFP8: e4m3 of what convolutions and products read, and of their weights,
 /// with scales of amax / 448, and without means.
-/// Null after an error to the logger, for a model or cache that is not usable, an opset below 10, or
-/// below 19 for fp8, a node that is not there, a result above 2 GiB.
+/// Null after an error to the logger, for a model or cache that is not usable, an opset below 10,
+/// or below 19 for fp8, a node that is not there, a result above 2 GiB.
 inline std::unique_ptr<nvinfer1::IHostMemory> quantize_model(
     nvinfer1::ILogger& logger, const nvinfer1::IHostMemory& model, std::string_view cache,
     const std::vector<std::string>& kept_float = {}, const ChannelNumbersByName& means = {},
@@ -111,10 +109,10 @@ inline std::unique_ptr<nvinfer1::IHostMemory> quantize_model(
   std::vector<const char*> names;
   for (const std::string& name : kept_float) names.push_back(name.c_str());
   const auto numbers = detail::channel_numbers(means);
-  return std::unique_ptr<nvinfer1::IHostMemory>(tenonQuantizeModel(
-      &logger, model.data(), model.size(), cache.data(), cache.size(), names.data(),
-      static_cast<int32_t>(names.size()), numbers.data(), static_cast<int32_t>(numbers.size()),
-      type));
+  return std::unique_ptr<nvinfer1::IHostMemory>(
+      tenonQuantizeModel(&logger, model.data(), model.size(), cache.data(), cache.size(),
+                         names.data(), static_cast<int32_t>(names.size()), numbers.data(),
+                         static_cast<int32_t>(numbers.size()), type));
 }
 
 }  // namespace tenon

@@ -2,8 +2,8 @@
 #include "calibration/placement.h"
 
 #include "calibration/insert_quantization.h"
-#include "ops/quantized_convolution.h"
 #include "ops/pooling.h"
+#include "ops/quantized_convolution.h"
 #include "optimize/quantized_model.h"
 
 namespace tenon {

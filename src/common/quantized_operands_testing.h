@@ -120,7 +120,7 @@ inline std::vector<std::optional<Tensor>> operands(const Types& t, Tensor data, 
 }
 
 inline QuantizedConvolution integer_convolution(int64_t output_channels, const Shape& kernel,
-                                              int64_t groups) {
+                                                int64_t groups) {
   QuantizedConvolution op;
   op.output_channels = output_channels;
   op.groups = groups;

@@ -1,10 +1,9 @@
 // Matrix products of 8-bit integers with one constant matrix: convolutions of 1x1, whose pixels are
 // the rows.
-#include "ops/quantized_matrix_multiply.h"
-
 #include "base/error.h"
 #include "cpu/convolution/integer_execution.h"
 #include "cpu/kernels.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,10 +1,9 @@
 // Our matrix product of integers against the reference: every bit.
-#include "ops/quantized_matrix_multiply.h"
-
 #include "common/convolution_testing.h"
 #include "cpu/convolution/integer_testing.h"
 #include "cpu/kernels.h"
 #include "cpu/simd/byte_product.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,11 +1,10 @@
 // Products of matrices of 8-bit integers, with zero points and requantisation in the same kernel.
-#include "ops/quantized_matrix_multiply.h"
-
 #include "base/error.h"
 #include "cuda/capability.h"
-#include "cuda/quantized_execution.h"
 #include "cuda/integer_product.h"
 #include "cuda/kernels.h"
+#include "cuda/quantized_execution.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon::cuda {
 namespace {

@@ -198,7 +198,8 @@ __device__ inline uint32_t packed_bytes(uint32_t a, uint32_t b, uint32_t c, uint
 
 /// Calls body with the epilogue's ByteEpilogue.
 template <bool kAdds, class Body>
-__device__ __forceinline__ void with_function_epilogue(const QuantizedEpilogue& e, const Body& body) {
+__device__ __forceinline__ void with_function_epilogue(const QuantizedEpilogue& e,
+                                                       const Body& body) {
   using Form = QuantizedEpilogue::Form;
   using Function = SimpleEpilogue::Function;
   switch (e.function.function) {

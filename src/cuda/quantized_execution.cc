@@ -45,7 +45,7 @@ std::optional<DividedEpilogue> match_division(PointwiseProgram program) {
 
 template <class Op>
 std::optional<QuantizedEpilogue> requantization(const Op& op, std::span<const TensorSpec> inputs,
-                                              int64_t channels) {
+                                                int64_t channels) {
   QuantizedEpilogue e;
   e.to = op.to;
   if (e.makes_bytes()) e.range = range_of(op.bounds, op.to);
@@ -68,7 +68,8 @@ bool multiplies_float8() {
   return has_capability(kAda[0], kAda[1]);
 }
 
-QuantizedEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input, int64_t channels) {
+QuantizedEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input,
+                                int64_t channels) {
   if (inputs.size() <= input || !inputs[input].present) return {};
   const int64_t found = inputs[input].shape.volume();
   require(found == 1 || found == channels, "expected 1 or {} elements in input {}, found {}",
@@ -77,7 +78,7 @@ QuantizedEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input
 }
 
 std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedConvolution& op,
-                                                std::span<const TensorSpec> inputs) {
+                                                    std::span<const TensorSpec> inputs) {
   auto e = requantization(op, inputs, op.output_channels);
   if (!e) return e;
   if (op.sum.used) {
@@ -99,7 +100,7 @@ std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedConvolution& 
 }
 
 std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedMatrixMultiply& op,
-                                                std::span<const TensorSpec> inputs) {
+                                                    std::span<const TensorSpec> inputs) {
   const int64_t columns = inputs.empty() ? 0 : inputs[In::kWeights].shape.back();
   return requantization(op, inputs, columns);
 }
@@ -127,7 +128,7 @@ int32_t element(const Tensor* constant, int64_t i) {
 }  // namespace
 
 Variant<std::vector<Tensor>, std::string> PackedWeights::pack(const KernelRequest& request,
-                                                               const WeightPacking& packing) {
+                                                              const WeightPacking& packing) {
   for (const size_t i : kPackedInputs)
     if (i < request.inputs.size() && request.inputs[i].present && request.constants[i] == nullptr)
       return std::string(

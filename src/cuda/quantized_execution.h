@@ -18,9 +18,9 @@ namespace tenon::cuda {
 /// What follows the sums, without addresses; nothing where the program is not one of the simple
 /// ones. Without inputs only to ask whether there is one.
 std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedConvolution& op,
-                                                std::span<const TensorSpec> inputs = {});
+                                                    std::span<const TensorSpec> inputs = {});
 std::optional<QuantizedEpilogue> quantized_epilogue(const QuantizedMatrixMultiply& op,
-                                                std::span<const TensorSpec> inputs = {});
+                                                    std::span<const TensorSpec> inputs = {});
 /// Whether the GPU's tensor cores multiply fp8.
 bool multiplies_float8();
 /// Where its operands are.

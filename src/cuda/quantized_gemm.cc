@@ -1,11 +1,11 @@
-// Convolutions without groups and products with one matrix of constant weights, of 8-bit integers or
-// fp8, as an implicit GEMM by tensor cores.
+// Convolutions without groups and products with one matrix of constant weights, of 8-bit integers
+// or fp8, as an implicit GEMM by tensor cores.
 #include "cuda/quantized_gemm.h"
 
 #include "cuda/capability.h"
 #include "cuda/empty_execution.h"
-#include "cuda/quantized_execution.h"
 #include "cuda/kernels.h"
+#include "cuda/quantized_execution.h"
 #include "cuda/variant_kernel.h"
 #include "ops/support/window.h"
 
@@ -43,7 +43,7 @@ std::span<const NamedTile> tiles_for(int64_t channels, bool is_float8) {
 
 // What of a layer depends on its shapes: all but operands and the tile.
 using Geometry = std::function<QuantizedGemm(std::span<const TensorSpec> inputs,
-                                           std::span<const TensorSpec> outputs)>;
+                                             std::span<const TensorSpec> outputs)>;
 
 class QuantizedGemmExecution final : public Execution {
  public:
@@ -118,8 +118,9 @@ struct Layer {
 };
 using MadeLayer = Variant<Layer, std::string>;
 
-QuantizedGemm convolution_geometry(const QuantizedConvolution& op, std::span<const TensorSpec> inputs,
-                                 std::span<const TensorSpec> outputs) {
+QuantizedGemm convolution_geometry(const QuantizedConvolution& op,
+                                   std::span<const TensorSpec> inputs,
+                                   std::span<const TensorSpec> outputs) {
   const Shape &in = inputs[In::kData].shape, &out = outputs[0].shape;
   require(in.rank() == op.kernel.rank() + 2 && out.rank() == in.rank() && out[0] == in[0]
               && out[1] == op.output_channels,
@@ -181,13 +182,14 @@ MadeLayer layer_of(const QuantizedConvolution& op, const KernelRequest& request)
                      return (output_channel * channels + channel) * taps + tap;
                    },
                    [=](int64_t output_channel, int64_t position) {
-                     return QuantizedGemm::weight_at(rows, output_channel,
-                                                   position / of_line * line + position % of_line);
+                     return QuantizedGemm::weight_at(
+                         rows, output_channel, position / of_line * line + position % of_line);
                    }};
   return layer;
 }
 
-QuantizedGemm product_geometry(const QuantizedMatrixMultiply& op, std::span<const TensorSpec> inputs) {
+QuantizedGemm product_geometry(const QuantizedMatrixMultiply& op,
+                               std::span<const TensorSpec> inputs) {
   const Shape &a = inputs[In::kData].shape, &b = inputs[In::kWeights].shape;
   require(a.rank() == b.rank() && a.back() == b[b.rank() - 2], "cannot multiply {} by {}", a, b);
   check_data(a);
@@ -214,10 +216,11 @@ MadeLayer layer_of(const QuantizedMatrixMultiply& op, const KernelRequest& reque
   layer.channels = depth;
   layer.is_float8 = op.is_float8;
   layer.geometry = [op](auto inputs, auto) { return product_geometry(op, inputs); };
-  layer.packing = {
-      columns, depth, QuantizedGemm::weights_bytes(columns, depth),
-      [columns](int64_t column, int64_t k) { return k * columns + column; },
-      [columns](int64_t column, int64_t k) { return QuantizedGemm::weight_at(columns, column, k); }};
+  layer.packing = {columns, depth, QuantizedGemm::weights_bytes(columns, depth),
+                   [columns](int64_t column, int64_t k) { return k * columns + column; },
+                   [columns](int64_t column, int64_t k) {
+                     return QuantizedGemm::weight_at(columns, column, k);
+                   }};
   return layer;
 }
 
@@ -231,7 +234,8 @@ MadeLayer layer_of(const KernelRequest& request) {
 }
 
 std::unique_ptr<QuantizedGemmKernel> make(const Layer& layer, const KernelRequest& request) {
-  auto kernel = std::make_unique<QuantizedGemmKernel>(layer.geometry, tiles_for(layer.channels, layer.is_float8));
+  auto kernel = std::make_unique<QuantizedGemmKernel>(layer.geometry,
+                                                      tiles_for(layer.channels, layer.is_float8));
   PackedWeights::describe(*kernel, request, layer.channels_last);
   return kernel;
 }

@@ -298,7 +298,8 @@ __device__ inline void set_bytes(uint32_t (&row)[kQuads], const uint4& all) {
   row[0] = all.x, row[1] = all.y, row[2] = all.z, row[3] = all.w;
 }
 
-__device__ inline void load_addends(const QuantizedGemm& p, const LaneUnit& unit, LaneBytes& bytes) {
+__device__ inline void load_addends(const QuantizedGemm& p, const LaneUnit& unit,
+                                    LaneBytes& bytes) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     if (unit.at[r] < 0) continue;
@@ -384,9 +385,8 @@ __device__ __forceinline__ void with_store(const QuantizedGemm& p,
     });
   };
   const bool is_float = with_device_float(e.to, [&](auto zero) {
-    store_rows(zero, [&](int column, const int4& s) {
-      return table.template numbers<Sum>(column, s);
-    });
+    store_rows(zero,
+               [&](int column, const int4& s) { return table.template numbers<Sum>(column, s); });
   });
   if (is_float) return;
   if constexpr (std::is_same_v<Sum, float>) {
@@ -394,8 +394,8 @@ __device__ __forceinline__ void with_store(const QuantizedGemm& p,
       body([&](const UnitSums& sums, const LaneUnit& unit) {
         LaneBytes bytes;
         for_each_quad([&](int row, int quad) {
-          const float4 x = table.template numbers<Sum>(unit.column + quad * 4,
-                                                       quad_of(sums, row, quad));
+          const float4 x =
+              table.template numbers<Sum>(unit.column + quad * 4, quad_of(sums, row, quad));
           bytes[row][quad] =
               packed_float8(epilogue(x.x), epilogue(x.y), epilogue(x.z), epilogue(x.w));
         });

@@ -83,8 +83,8 @@ struct QuantizedGemm {
 void launch_quantized_gemm(const QuantizedGemm& p, cudaStream_t stream);
 /// The same for fp8, from compute capability 8.9 on; not Tile::kLines.
 void launch_float8_gemm(const QuantizedGemm& p, cudaStream_t stream);
-/// Tile::kLines, for integers and dilations of 1 along lines; false where the lines do not fit into shared
-/// memory.
+/// Tile::kLines, for integers and dilations of 1 along lines; false where the lines do not fit into
+/// shared memory.
 bool launch_quantized_gemm_of_lines(const QuantizedGemm& p, cudaStream_t stream);
 /// The tiles of wgmma, where kChunk divides the channels.
 void launch_quantized_gemm_of_warpgroups(const QuantizedGemm& p, cudaStream_t stream);

@@ -260,10 +260,10 @@ std::vector<TestInput> absolute(std::vector<TestInput> inputs) {
 // Of results, by what all products are without their signs.
 void expect_float8_sums(const Tensor& found, const Tensor& expected,
                         const std::vector<double>& magnitudes, double factor) {
-  const double rounding = expected.type() == DataType::kFP8     ? 0.125
-                          : expected.type() == DataType::kHALF  ? std::ldexp(1, -10)
+  const double rounding = expected.type() == DataType::kFP8    ? 0.125
+                          : expected.type() == DataType::kHALF ? std::ldexp(1, -10)
                           : expected.type() == DataType::kBF16 ? std::ldexp(1, -7)
-                                                                : 0;
+                                                               : 0;
   const double smallest = expected.type() == DataType::kFP8 ? std::ldexp(1, -9) : 1e-6;
   const auto a = found.numbers(), b = expected.numbers();
   ASSERT_EQ(a.size(), b.size());
@@ -320,12 +320,9 @@ TEST(Float8GemmTest, ConvolvesManyTiles) {
 }
 
 TEST(Float8GemmTest, Multiplies) {
-  const ProductCase cases[] = {{{130, 64}, {64, 96}},
-                               {{2, 9, 768}, {1, 768, 200}},
-                               {{1, 77}, {77, 5}},
-                               {{700, 256}, {256, 384}},
-                               {{3, 1, 16}, {1, 16, 1}},
-                               {{0, 16}, {16, 8}}};
+  const ProductCase cases[] = {{{130, 64}, {64, 96}},    {{2, 9, 768}, {1, 768, 200}},
+                               {{1, 77}, {77, 5}},       {{700, 256}, {256, 384}},
+                               {{3, 1, 16}, {1, 16, 1}}, {{0, 16}, {16, 8}}};
   for (const ProductCase& c : cases)
     for (const DataType to : kFloat8Results) {
       SCOPED_TRACE(fmt::format("{} {}", c.data, name_of(to)));

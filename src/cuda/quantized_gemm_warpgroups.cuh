@@ -15,7 +15,7 @@ namespace tenon::cuda {
 namespace {
 
 constexpr int kDepth = QuantizedGemm::kDepth;  // bytes of a row that are multiplied at a time
-constexpr int kStep = 32;                    // of which an instruction multiplies so many
+constexpr int kStep = 32;                      // of which an instruction multiplies so many
 
 // What TMA needs to know, where it can load the data: a thread asks for a whole slice then. Else a
 // warpgroup copies chunks of it.

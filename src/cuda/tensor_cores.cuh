@@ -35,7 +35,7 @@ __device__ void multiply_add_bytes(int32_t (&c)[4], const uint32_t (&a)[4], uint
                                    uint32_t b1) {
 #define TENON_MULTIPLY(sums, types)                                         \
   asm volatile("mma.sync.aligned.m16n8k32.row.col." sums "." types "." sums \
-               " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+               " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"     \
                : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])             \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
   if constexpr (std::is_same_v<A, __nv_fp8_e4m3>) {

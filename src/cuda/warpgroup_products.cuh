@@ -72,7 +72,7 @@ __device__ void multiply_add_bytes(int32_t (&c)[8][4], uint64_t a, uint64_t b, i
       "{.reg .pred adds; setp.ne.b32 adds, %34, 0;"                           \
       "wgmma.mma_async.sync.aligned.m64n64k32." types " {" TENON_REGISTERS_32 \
       "}, %32, %33, adds" signs ";}"                                          \
-      : TENON_SUMS_32("+r", c, 0)                                                 \
+      : TENON_SUMS_32("+r", c, 0)                                             \
       : "l"(a), "l"(b), "r"(adds))
   if constexpr (std::is_same_v<Data, __nv_fp8_e4m3>)
     TENON_MULTIPLY("f32.e4m3.e4m3", ", 1, 1");
@@ -89,7 +89,7 @@ __device__ void multiply_add_bytes(int32_t (&c)[16][4], uint64_t a, uint64_t b, 
       "{.reg .pred adds; setp.ne.b32 adds, %66, 0;"                            \
       "wgmma.mma_async.sync.aligned.m64n128k32." types " {" TENON_REGISTERS_64 \
       "}, %64, %65, adds" signs ";}"                                           \
-      : TENON_SUMS_32("+r", c, 0), TENON_SUMS_32("+r", c, 8)                       \
+      : TENON_SUMS_32("+r", c, 0), TENON_SUMS_32("+r", c, 8)                   \
       : "l"(a), "l"(b), "r"(adds))
   if constexpr (std::is_same_v<Data, __nv_fp8_e4m3>)
     TENON_MULTIPLY("f32.e4m3.e4m3", ", 1, 1");

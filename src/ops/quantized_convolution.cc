@@ -70,8 +70,8 @@ void check_addend(const QuantizedConvolution& op, const Inference& c, const Dims
   op.sum.bounds.check(op.sum.to);
 }
 
-// Planes of one to three spatial axes as three; missing ones come first, of extent 1.
-struct Planes {
+// WindowPlanes of one to three spatial axes as three; missing ones come first, of extent 1.
+struct WindowPlanes {
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   Window window[3];
 
@@ -98,8 +98,8 @@ struct Planes {
   }
 };
 
-Planes planes_of(const QuantizedConvolution& op, const Shape& in, const Shape& out) {
-  Planes planes;
+WindowPlanes planes_of(const QuantizedConvolution& op, const Shape& in, const Shape& out) {
+  WindowPlanes planes;
   const auto windows = windows_of(op);
   for (size_t i = 0; i < windows.size(); ++i) {
     const auto axis = static_cast<int>(i) + 2;
@@ -149,7 +149,7 @@ void QuantizedConvolution::reference(const ReferenceCall& call) const {
 
 template <class Number> void QuantizedConvolution::compute(const ReferenceCall& call) const {
   const Shape &in = call.inputs[In::kData].shape, &out = call.outputs[0].shape;
-  const Planes planes = planes_of(*this, in, out);
+  const WindowPlanes planes = planes_of(*this, in, out);
   const int64_t depth = in[1] / groups, taps = kernel.volume();
   const int64_t in_plane = in.volume(2, in.rank()), out_plane = out.volume(2, out.rank());
   require(call.inputs[In::kWeights].shape.volume() == output_channels * depth * taps
@@ -170,7 +170,7 @@ template <class Number> void QuantizedConvolution::compute(const ReferenceCall& 
       std::fill(sums.begin(), sums.end(), operands.bias[static_cast<size_t>(m)]);
       const Number* weight = w.data() + m * depth * taps;
       for (int64_t d = 0; d < depth; ++d) {
-        const int32_t* plane = x.data() + (n * in[1] + first + d) * in_plane;
+        const Number* plane = x.data() + (n * in[1] + first + d) * in_plane;
         for (int64_t kz = 0; kz < planes.window[0].kernel; ++kz)
           for (int64_t ky = 0; ky < planes.window[1].kernel; ++ky)
             for (int64_t kx = 0; kx < planes.window[2].kernel; ++kx)
@@ -195,7 +195,7 @@ template <class Number> void QuantizedConvolution::compute(const ReferenceCall& 
 }
 
 double QuantizedConvolution::operations(std::span<const Shape> inputs,
-                                      std::span<const Shape> outputs) const {
+                                        std::span<const Shape> outputs) const {
   const double taps = count_of(kernel) * static_cast<double>(inputs[0][1] / groups);
   return kMultiplyAdd * taps * count_of(outputs[0]);
 }

@@ -1,8 +1,8 @@
 // Convolution of 8-bit integers, and of fp8.
 #pragma once
 
-#include "ops/support/quantized_operands.h"
 #include "ops/support/pointwise_program.h"
+#include "ops/support/quantized_operands.h"
 #include "ops/support/quantized_sum.h"
 
 namespace tenon {
@@ -15,14 +15,14 @@ struct EpilogueOperand {
   float number(int32_t byte) const { return static_cast<float>(byte - zero) * scale; }
 };
 
-/// Inputs as QuantizedInputs says: data (N, C, then one to three spatial axes), weights (K, C/groups,
-/// then the kernel's), zero points, bias, scale and zero point of the result. Padding counts as the
-/// data's zero point. Sums are exact in 32 bits, which they wrap; of fp8 they are float32, and a
-/// result of fp8 saturates. Semantics: ONNX ConvInteger
-/// (int32), QLinearConv (int8, uint8). `bounds` are of the result before `sum`. An `epilogue` is
-/// computed of the scaled and shifted sums before they are rounded; it excludes both.
-/// With `sum`, `to` is int8 or uint8, and the last input is the addend, int8 or uint8 of the
-/// result's extents. An epilogue of two inputs has that input, too, dequantized by `operand`.
+/// Inputs as QuantizedInputs says: data (N, C, then one to three spatial axes), weights (K,
+/// C/groups, then the kernel's), zero points, bias, scale and zero point of the result. Padding
+/// counts as the data's zero point. Sums are exact in 32 bits, which they wrap; of fp8 they are
+/// float32, and a result of fp8 saturates. Semantics: ONNX ConvInteger (int32), QLinearConv (int8,
+/// uint8). `bounds` are of the result before `sum`. An `epilogue` is computed of the scaled and
+/// shifted sums before they are rounded; it excludes both. With `sum`, `to` is int8 or uint8, and
+/// the last input is the addend, int8 or uint8 of the result's extents. An epilogue of two inputs
+/// has that input, too, dequantized by `operand`.
 struct QuantizedConvolution final
     : OpOf<QuantizedConvolution, layer_type(PrivateLayer::kQuantizedConvolution)> {
   static constexpr std::string_view kName = "QuantizedConvolution";

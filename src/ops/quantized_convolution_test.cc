@@ -104,7 +104,7 @@ TEST(QuantizedConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
   EXPECT_THAT(run(op, in)[0].numbers(), ElementsAre(2, 2, 4, 18, 127, 6));
   op.to = DataType::kFLOAT;
   EXPECT_THAT(infer_error(op, {in[0], in[1]}),
-              HasSubstr("a result of int8 or uint8 without bounds were expected"));
+              HasSubstr("a result of int8, uint8 or fp8 without bounds were expected"));
 }
 
 // As above without doubling, plus (byte - 4) * 0.5 of the last input, all rounded; plus 2.

@@ -104,7 +104,7 @@ template <class Number> void QuantizedMatrixMultiply::compute(const ReferenceCal
 }
 
 double QuantizedMatrixMultiply::operations(std::span<const Shape> inputs,
-                                         std::span<const Shape> outputs) const {
+                                           std::span<const Shape> outputs) const {
   return kMultiplyAdd * static_cast<double>(inputs[0][inputs[0].rank() - 1]) * count_of(outputs[0]);
 }
 

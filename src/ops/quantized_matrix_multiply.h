@@ -1,16 +1,15 @@
 // Matrix products of 8-bit integers, and of fp8.
 #pragma once
 
-#include "ops/support/quantized_operands.h"
 #include "ops/support/pointwise_program.h"
+#include "ops/support/quantized_operands.h"
 
 namespace tenon {
 
-/// Inputs as QuantizedInputs says: data (…, M, K), weights (…, K, N) of the same rank, whose leading
-/// axes broadcast. The channels are the N columns. Sums are exact in 32 bits, which they wrap; of
-/// fp8 they are float32, and a result of fp8 saturates.
-/// An `epilogue` is as in QuantizedConvolution. Semantics: ONNX MatMulInteger (int32), QLinearMatMul
-/// (int8, uint8).
+/// Inputs as QuantizedInputs says: data (…, M, K), weights (…, K, N) of the same rank, whose
+/// leading axes broadcast. The channels are the N columns. Sums are exact in 32 bits, which they
+/// wrap; of fp8 they are float32, and a result of fp8 saturates. An `epilogue` is as in
+/// QuantizedConvolution. Semantics: ONNX MatMulInteger (int32), QLinearMatMul (int8, uint8).
 struct QuantizedMatrixMultiply final
     : OpOf<QuantizedMatrixMultiply, layer_type(PrivateLayer::kQuantizedMatrixMultiply)> {
   static constexpr std::string_view kName = "QuantizedMatrixMultiply";

@@ -32,9 +32,14 @@ TEST(QuantizedMatrixMultiply, MultipliesFloat8) {
   };
   const auto a = float8({2, 2}, {0x38, 0x40, 0xb0, 0x7e});
   const auto b = float8({2, 2}, {0x44, 0x38, 0xb0, 0x40});
-  const std::vector<std::optional<Given>> operands = {
-      a, b, std::nullopt, std::nullopt, std::nullopt, input(make<float>({2}, {1, 2})),
-      std::nullopt, input(make<float>({2}, {0.2f, -1}))};
+  const std::vector<std::optional<Given>> operands = {a,
+                                                      b,
+                                                      std::nullopt,
+                                                      std::nullopt,
+                                                      std::nullopt,
+                                                      input(make<float>({2}, {1, 2})),
+                                                      std::nullopt,
+                                                      input(make<float>({2}, {0.2f, -1}))};
   op.to = DataType::kFLOAT;
   EXPECT_THAT(run(op, operands)[0].numbers(),
               ::testing::Pointwise(::testing::FloatEq(), {2.2f, 9.f, -225.3f, 1790.f}));

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "ops/attention.h"
-#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
 
@@ -80,8 +80,9 @@ bool join(const Product& a, const Product& b) {
   const auto both = [&](size_t i) {
     return (input_of(x, i) == nullptr) == (input_of(y, i) == nullptr);
   };
-  return p.to == q.to && p.is_float8 == q.is_float8 && p.bounds.lowest == q.bounds.lowest && p.bounds.highest == q.bounds.highest
-         && both(In::kResultScale) && equal(input_of(x, In::kDataZero), input_of(y, In::kDataZero))
+  return p.to == q.to && p.is_float8 == q.is_float8 && p.bounds.lowest == q.bounds.lowest
+         && p.bounds.highest == q.bounds.highest && both(In::kResultScale)
+         && equal(input_of(x, In::kDataZero), input_of(y, In::kDataZero))
          && equal(input_of(x, In::kResultZero), input_of(y, In::kResultZero));
 }
 

@@ -40,8 +40,8 @@ constexpr Pass kPasses[] = {
     {"separable_convolution", separable_convolution},  // with their epilogues
     {"attention_strides", attention_strides},          // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
-    {"quantized_epilogues", quantized_epilogues},                // of whole chains
-    {"quantized_casts", quantized_casts},                        // where no byte follows
+    {"quantized_epilogues", quantized_epilogues},            // of whole chains
+    {"quantized_casts", quantized_casts},                    // where no byte follows
     {"normalization_neighbours", normalization_neighbours},  // sums that are no epilogue
     {"attention_bytes", attention_bytes},                    // behind its shuffles
     {"attention_projections", attention_projections},        // with their biases and types

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ops/convolution.h"
-#include "ops/quantized_convolution.h"
 #include "ops/quantize.h"
+#include "ops/quantized_convolution.h"
 #include "ops/support/quantized_bytes.h"
 #include "optimize/match.h"
 

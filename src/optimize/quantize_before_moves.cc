@@ -137,7 +137,8 @@ class Movement {
 }  // namespace
 
 void quantize_before_moves(Network& network, const Target& target) {
-  if (!target.fuses(QuantizedConvolution(), {})) return;  // what reads the bytes makes floats of them
+  if (!target.fuses(QuantizedConvolution(), {}))
+    return;  // what reads the bytes makes floats of them
   while (Movement(network, target).run()) {}
 }
 

@@ -27,7 +27,8 @@ TEST(QuantizedCasts, GiveTheResultIn16Bits) {
     m.output(cast(m, cast(m, convolved(m), to), DataType::kFLOAT));
     EXPECT_THAT(
         kinds(*rewritten(*with_quantized_products(m.network), quantized_casts, FusingTarget(), 0)),
-        UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "QuantizedConvolution", "Cast"));
+        UnorderedElementsAre("Quantize", "Dequantize", "Dequantize", "QuantizedConvolution",
+                             "Cast"));
   }
 }
 

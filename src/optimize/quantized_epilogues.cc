@@ -66,8 +66,8 @@ template <class Kind> bool is_stack(const Node& product) {
 template <class Kind>
 bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product) {
   const Kind* op = product.as<Kind>();
-  if (op == nullptr || !(op->to == DataType::kFLOAT || is_16bit_float(op->to)) || !op->epilogue.empty() || !is_plain(product)
-      || is_stack<Kind>(product))
+  if (op == nullptr || !(op->to == DataType::kFLOAT || is_16bit_float(op->to))
+      || !op->epilogue.empty() || !is_plain(product) || is_stack<Kind>(product))
     return false;
   Node* layer = uses.only(*product.outputs[0]);
   auto epilogue = layer != nullptr ? epilogue_for(product, *layer) : std::nullopt;

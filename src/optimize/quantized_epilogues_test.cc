@@ -23,7 +23,7 @@ Value& silu(QuantizedModel& m, Value& x) {
 }
 
 // As the pipeline has them when the pass runs.
-std::vector<std::string> kinds_after(const Network& network,
+std::vector<std::string> kinds_with_epilogues(const Network& network,
                                      bool (*accepts)(const PointwiseProgram&) = nullptr) {
   auto copy = clone(network);
   copy->infer();
@@ -41,7 +41,7 @@ TEST(QuantizedEpilogues, TakeAnActivationAndItsQuantize) {
     QuantizedModel m;
     m.output(
         m.through(silu(m, convolved_floats(m)), type, 0.02f, type == DataType::kINT8 ? 0 : 14));
-    EXPECT_THAT(kinds_after(m.network),
+    EXPECT_THAT(kinds_with_epilogues(m.network),
                 ElementsAre("Quantize", "QuantizedConvolution", "Dequantize"));
   }
   QuantizedModel m;  // one layer, of a matrix product
@@ -49,7 +49,7 @@ TEST(QuantizedEpilogues, TakeAnActivationAndItsQuantize) {
   Value& w = m.dequantize(m.bytes(DataType::kINT8, {8, 4}), {0.01f});
   Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
   m.output(m.through(y, DataType::kINT8, 0.02f, -4));
-  EXPECT_THAT(kinds_after(m.network),
+  EXPECT_THAT(kinds_with_epilogues(m.network),
               ElementsAre("Quantize", "QuantizedMatrixMultiply", "Dequantize"));
 }
 
@@ -60,14 +60,14 @@ TEST(QuantizedEpilogues, TakeASumWithBytesBehindAnActivation) {
     Value& shortcut = m.through(m.input({1, 3, 5, 5}, "z"), DataType::kUINT8, 0.015f, 9);
     Value& sum = is_first ? m.sum(shortcut, y) : m.sum(y, shortcut);
     m.output(m.through(sum, DataType::kINT8, 0.03f, -3));
-    EXPECT_THAT(kinds_after(m.network),
+    EXPECT_THAT(kinds_with_epilogues(m.network),
                 ElementsAre("Quantize", "Quantize", "QuantizedConvolution", "Dequantize"));
   }
   {  // floats would be read from memory
     QuantizedModel m;
     Value& y = silu(m, convolved_floats(m));
     m.output(m.through(m.sum(y, m.input({1, 3, 5, 5}, "z")), DataType::kINT8, 0.03f, 0));
-    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+    EXPECT_THAT(kinds_with_epilogues(m.network), Contains("Pointwise"));
   }
   {  // matrix products have no kernel for it
     QuantizedModel m;
@@ -76,7 +76,7 @@ TEST(QuantizedEpilogues, TakeASumWithBytesBehindAnActivation) {
     Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
     Value& other = m.through(m.input({2, 4}, "z"), DataType::kINT8, 0.01f, 0);
     m.output(m.through(m.sum(y, other), DataType::kINT8, 0.02f, 0));
-    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+    EXPECT_THAT(kinds_with_epilogues(m.network), Contains("Pointwise"));
   }
 }
 
@@ -86,13 +86,13 @@ TEST(QuantizedEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
     Value& y = convolved_floats(m);
     m.output(m.through(silu(m, y), DataType::kINT8, 0.02f, 0), "y");
     m.output(y, "z");
-    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+    EXPECT_THAT(kinds_with_epilogues(m.network), Contains("Pointwise"));
   }
   {  // the layer reads another tensor, too
     QuantizedModel m;
     Value& y = m.sum(silu(m, convolved_floats(m)), m.input({1, 3, 5, 5}, "b"));
     m.output(m.through(y, DataType::kINT8, 0.02f, 0));
-    EXPECT_THAT(kinds_after(m.network), Contains("Pointwise"));
+    EXPECT_THAT(kinds_with_epilogues(m.network), Contains("Pointwise"));
   }
   {  // several matrices of weights
     QuantizedModel m;
@@ -100,12 +100,12 @@ TEST(QuantizedEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
     Value& w = m.dequantize(m.bytes(DataType::kINT8, {2, 8, 4}), {0.01f});
     Value& y = m.activation(m.matrix_product(x, w), ActivationType::kTANH);
     m.output(m.through(y, DataType::kINT8, 0.02f, -4));
-    EXPECT_THAT(kinds_after(m.network), Contains("Activation"));
+    EXPECT_THAT(kinds_with_epilogues(m.network), Contains("Activation"));
   }
   {
     QuantizedModel m;
     m.output(m.through(silu(m, convolved_floats(m)), DataType::kINT8, 0.02f, 0));
-    EXPECT_THAT(kinds_after(m.network, [](const PointwiseProgram& p) { return p.empty(); }),
+    EXPECT_THAT(kinds_with_epilogues(m.network, [](const PointwiseProgram& p) { return p.empty(); }),
                 Contains("Pointwise"));
   }
 }

@@ -2,8 +2,8 @@
 // of fp8.
 #include "network/reference_run.h"
 #include "ops/dequantize.h"
-#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
+#include "ops/quantized_matrix_multiply.h"
 #include "ops/shuffle.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
@@ -232,7 +232,8 @@ bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, N
 std::optional<std::vector<double>> added_row(const Node& sum, const Value& product) {
   const Value* const addend = addend_of(sum, product);
   const auto row = addend != nullptr ? known(addend) : std::nullopt;
-  if (!row || bits_of(row->type()) < 16 || !is_float(row->type()) || !is_row_of(*row, product)) return std::nullopt;
+  if (!row || bits_of(row->type()) < 16 || !is_float(row->type()) || !is_row_of(*row, product))
+    return std::nullopt;
   return row->numbers();
 }
 

@@ -42,8 +42,8 @@ TEST(QuantizedProducts, WithoutQuantizeTheResultIsFloats) {
   m.output(
       m.through(m.activation(y, ActivationType::kCLIP, 0, 0.001f), DataType::kUINT8, 0.03f, 5));
   const auto after = integers(m.network);
-  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "Activation", "Quantize",
-                                         "Dequantize"));
+  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "Activation",
+                                         "Quantize", "Dequantize"));
 }
 
 // Zero points and ends of the type that are no bounds, and those that are.
@@ -164,8 +164,8 @@ TEST(QuantizedProducts, SharedResultsStayFloats) {
   Value& y = m.convolution_with(x, kernel, 2, nullptr);
   m.output(m.sum(x, m.sum(y, m.through(y, DataType::kINT8, 0.05f, 0))));
   EXPECT_THAT(kinds(*integers(m.network)),
-              ElementsAre("Quantize", "Dequantize", "QuantizedConvolution", "Quantize", "Dequantize",
-                          "ElementWise", "ElementWise"));
+              ElementsAre("Quantize", "Dequantize", "QuantizedConvolution", "Quantize",
+                          "Dequantize", "ElementWise", "ElementWise"));
 }
 
 // A convolution and a product of fp8 take in a bias and the Quantize; zero points are 0.
@@ -178,8 +178,8 @@ TEST(QuantizedProducts, Float8TakesInWhatFollows) {
   Value& matrix = m.dequantize(m.bytes(DataType::kFP8, {1, 1, 5, 4}), {0.01f});
   m.output(m.through(m.matrix_product(y, matrix), DataType::kFP8, 0.05f, 0));
   const auto after = integers(m.network);
-  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution", "QuantizedMatrixMultiply",
-                                         "Dequantize"));
+  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "QuantizedConvolution",
+                                         "QuantizedMatrixMultiply", "Dequantize"));
 }
 
 TEST(QuantizedProducts, BytesAndFloat8AreNotMultiplied) {

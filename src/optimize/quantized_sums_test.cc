@@ -22,7 +22,8 @@ Value& quantized_input(QuantizedModel& m) {
 }
 
 std::unique_ptr<Network> summed(const Network& network) {
-  auto after = rewritten(*with_quantized_products(network), quantized_sums, FusingTarget(), kSumsTolerance);
+  auto after =
+      rewritten(*with_quantized_products(network), quantized_sums, FusingTarget(), kSumsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return after;
 }
@@ -94,8 +95,8 @@ TEST(QuantizedSums, OneOfTwoConvolutionsTakesTheOther) {
   Value& y = m.sum(convolved(m, x, DataType::kINT8, 0.03f, 3),
                    convolved(m, x, DataType::kUINT8, 0.04f, 100));
   m.output(m.through(y, DataType::kINT8, 0.05f, 1));
-  EXPECT_THAT(kinds(*summed(m.network)),
-              ElementsAre("Quantize", "QuantizedConvolution", "QuantizedConvolution", "Dequantize"));
+  EXPECT_THAT(kinds(*summed(m.network)), ElementsAre("Quantize", "QuantizedConvolution",
+                                                     "QuantizedConvolution", "Dequantize"));
 }
 
 TEST(QuantizedSums, LeavesWhatOthersNeedOrItCannotSay) {

@@ -139,8 +139,7 @@ class Quantizer {
     if (!is_new) return entry->second;
     const std::string scale = add_initializer<float>(tensor + "_scale", onnx::TensorProto::FLOAT,
                                                      {}, {scale_of(placement_.scales.at(tensor))});
-    const std::string zero =
-        add_initializer<int8_t>(tensor + "_zero_point", onnx_type(), {}, {0});
+    const std::string zero = add_initializer<int8_t>(tensor + "_zero_point", onnx_type(), {}, {0});
     const std::string bytes = unique(tensor + "_QuantizeLinear_Output");
     add_node("QuantizeLinear", {tensor, scale, zero}, bytes);
     entry->second = unique(tensor + "_DequantizeLinear_Output");

@@ -12,7 +12,7 @@ namespace tenon {
 
 struct PrepareModelOptions {
   Log log;
-  bool equalizes = false;  ///< by equalize()
+  bool equalizes = false;           ///< by equalize()
   DataType type = DataType::kINT8;  ///< of quantize_model(), which wants opset 19 for kFP8
 };
 

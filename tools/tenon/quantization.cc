@@ -171,8 +171,7 @@ class Quantization {
           return model;
         },
         bound, build_, logger_);
-    if (more.empty())
-      fmt::print("all that can be is in {}\n", build_.fp8 ? "fp8" : "int8");
+    if (more.empty()) fmt::print("all that can be is in {}\n", build_.fp8 ? "fp8" : "int8");
     for (const std::string& name : more) fmt::print("in float: {}\n", printable(name));
     kept_.insert(kept_.end(), more.begin(), more.end());
   }

@@ -79,11 +79,12 @@ void add_weight_only(CLI::App& command, QuantizeOptions& o) {
 
 void add_quantize(CLI::App& app, Logger& logger) {
   auto o = std::make_shared<QuantizeOptions>();
-  CLI::App* command = app.add_subcommand(
-      "quantize",
-      "Write an ONNX model in int8, or with --fp8 in fp8, with QuantizeLinear and DequantizeLinear");
+  CLI::App* command = app.add_subcommand("quantize",
+                                         "Write an ONNX model in int8, or with --fp8 in fp8, with "
+                                         "QuantizeLinear and DequantizeLinear");
   command->add_option("model", o->model, "The ONNX model")->required();
-  command->add_option("-o,--output", o->output, "The model to write (default: NAME_int8.onnx or NAME_fp8.onnx)");
+  command->add_option("-o,--output", o->output,
+                      "The model to write (default: NAME_int8.onnx or NAME_fp8.onnx)");
   o->quantization.add_to(*command);
   o->common.add_to(*command);
   o->build.add_to(*command);

@@ -35,7 +35,8 @@ inline void expect_bytes_of(const Tensor& bytes, const Tensor& numbers,
     std::vector<float> scaled(expected.begin(), expected.end());
     for (float& x : scaled) x /= rule.scale;
     Tensor rounded(DataType::kFP8, numbers.shape());
-    write_low_precision(rule.to, scaled.data(), 0, rounded.count(), rounded.mutable_data<uint8_t>());
+    write_low_precision(rule.to, scaled.data(), 0, rounded.count(),
+                        rounded.mutable_data<uint8_t>());
     EXPECT_EQ(bytes.numbers(), rounded.numbers());
     return;
   }

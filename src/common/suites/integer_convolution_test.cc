@@ -1,7 +1,6 @@
 // Convolutions of integers against the reference: every bit.
-#include "ops/quantized_convolution.h"
-
 #include "common/convolution_testing.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon {
 namespace {

@@ -1,7 +1,6 @@
 // Products of integers against the reference: every bit, over types, zero points and results.
-#include "ops/quantized_matrix_multiply.h"
-
 #include "common/suites/float_types_testing.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon {
 namespace {

@@ -105,12 +105,12 @@ TEST(NormalizationTest, TakesAnAddend) {
 TEST(NormalizationTest, GivesItsResultAsBytesToo) {
   for (const DataType type : kFloatTypes)
     for (const NormalizationCase& c : kNormalizationCases)
-      for (const QuantizedBytes& copy :
-           {QuantizedBytes{true, 0.02f, 0, DataType::kINT8, {}},
-            QuantizedBytes{true, 0.013f, 131, DataType::kUINT8, {}},
-            QuantizedBytes{true, 0.02f, -3, DataType::kINT8, {-3, 90}},
-            QuantizedBytes{true, 0.004f, 0, DataType::kFP8, {}}}) {
-        SCOPED_TRACE(fmt::format("{} {} over {:#x} {} {}", name_of(type), c.data, c.axes, name_of(copy.to), copy.zero));
+      for (const QuantizedBytes& copy : {QuantizedBytes{true, 0.02f, 0, DataType::kINT8, {}},
+                                         QuantizedBytes{true, 0.013f, 131, DataType::kUINT8, {}},
+                                         QuantizedBytes{true, 0.02f, -3, DataType::kINT8, {-3, 90}},
+                                         QuantizedBytes{true, 0.004f, 0, DataType::kFP8, {}}}) {
+        SCOPED_TRACE(fmt::format("{} {} over {:#x} {} {}", name_of(type), c.data, c.axes,
+                                 name_of(copy.to), copy.zero));
         Normalization op = op_of(c);
         op.copy = copy;
         LayerTest test(op, in_type(type, inputs_of(c)));

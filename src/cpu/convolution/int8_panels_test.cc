@@ -35,7 +35,8 @@ int some_large(int64_t, int64_t) {
 }
 
 // Whether the layer takes int8 products; its results are the reference's, also loaded.
-bool takes_int8_panels(const QuantizedConvolution& op, const std::vector<std::optional<Tensor>>& in) {
+bool takes_int8_panels(const QuantizedConvolution& op,
+                       const std::vector<std::optional<Tensor>>& in) {
   expect_exact(op, in, kInt8PanelsCandidate);
   std::vector<bool> constant(in.size(), true);
   constant[In::kData] = false;

@@ -1,9 +1,8 @@
 // Convolution of 8-bit integers by oneDNN.
-#include "ops/quantized_convolution.h"
-
 #include "cpu/kernels.h"
 #include "cpu/onednn/integer.h"
 #include "cpu/window.h"
+#include "ops/quantized_convolution.h"
 
 namespace tenon::cpu {
 namespace onednn {
@@ -218,7 +217,7 @@ Offer offer_onednn_integer_convolution(const KernelRequest& request) {
 
 Offer load_onednn_integer_convolution(const KernelRequest& request, const StoredKernel& stored) {
   return onednn::load_integers<onednn::IntegerConvolutionKernel, QuantizedConvolution>(request,
-                                                                                     stored);
+                                                                                       stored);
 }
 
 }  // namespace tenon::cpu

@@ -1,8 +1,7 @@
 // Matrix products of 8-bit integers by oneDNN.
-#include "ops/quantized_matrix_multiply.h"
-
 #include "cpu/kernels.h"
 #include "cpu/onednn/integer.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon::cpu {
 namespace onednn {
@@ -40,8 +39,8 @@ template <class T> int32_t sum_of(const T* row, int64_t count) {
 /// of a, plus depth p q.
 class ProductExecution final : public Execution {
  public:
-  ProductExecution(const QuantizedMatrixMultiply& op, DataType data, const QuantizedProducts& products,
-                   SignedOperands operands)
+  ProductExecution(const QuantizedMatrixMultiply& op, DataType data,
+                   const QuantizedProducts& products, SignedOperands operands)
       : to_(op.to),
         bounds_(op.bounds),
         data_(data),
@@ -275,8 +274,8 @@ Offer offer_onednn_integer_matrix_multiply(const KernelRequest& request) {
 
 Offer load_onednn_integer_matrix_multiply(const KernelRequest& request,
                                           const StoredKernel& stored) {
-  return onednn::load_integers<onednn::IntegerMatrixMultiplyKernel, QuantizedMatrixMultiply>(request,
-                                                                                           stored);
+  return onednn::load_integers<onednn::IntegerMatrixMultiplyKernel, QuantizedMatrixMultiply>(
+      request, stored);
 }
 
 }  // namespace tenon::cpu

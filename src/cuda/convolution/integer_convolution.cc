@@ -1,8 +1,8 @@
 #include "cuda/convolution/integer_convolution.h"
 
 #include "cuda/empty_execution.h"
-#include "cuda/quantized_execution.h"
 #include "cuda/kernels.h"
+#include "cuda/quantized_execution.h"
 #include "ops/quantized_convolution.h"
 #include "ops/support/window.h"
 

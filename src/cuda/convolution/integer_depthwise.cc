@@ -2,8 +2,8 @@
 #include "cuda/capability.h"
 #include "cuda/convolution/depthwise.h"
 #include "cuda/empty_execution.h"
-#include "cuda/quantized_execution.h"
 #include "cuda/kernels.h"
+#include "cuda/quantized_execution.h"
 #include "cuda/variant_kernel.h"
 #include "ops/support/window.h"
 

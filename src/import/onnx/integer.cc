@@ -3,10 +3,10 @@
 
 #include "import/node.h"
 #include "import/onnx/window.h"
-#include "ops/quantized_convolution.h"
-#include "ops/quantized_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/quantize.h"
+#include "ops/quantized_convolution.h"
+#include "ops/quantized_matrix_multiply.h"
 
 namespace tenon {
 namespace {

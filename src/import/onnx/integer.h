@@ -7,8 +7,8 @@
 
 namespace tenon {
 
-/// A matrix product with NumPy's rules for vectors and leading axes. Inputs as QuantizedInputs says,
-/// null where left out, at least up to the weights' zero points.
+/// A matrix product with NumPy's rules for vectors and leading axes. Inputs as QuantizedInputs
+/// says, null where left out, at least up to the weights' zero points.
 Value& integer_product(NodeContext& n, DataType to, std::vector<Value*> inputs);
 
 /// x * w / y in float32; without y, x * w.

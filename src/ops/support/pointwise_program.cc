@@ -45,7 +45,7 @@ bool is_remainder(const PointwiseStep& step) {
 }
 
 // "" for an unknown function.
-std::string_view name_of(const PointwiseStep& step) {
+std::string_view function_name(const PointwiseStep& step) {
   if (is_remainder(step)) return "remainder";
   const auto names = names_of(step.family);
   const auto function = static_cast<size_t>(step.function);  // a negative one becomes large
@@ -240,8 +240,8 @@ void PointwiseProgram::check() const {
     require(!names_of(s.family).empty(),
             "step {} of the pointwise program has an unknown family ({})", i,
             static_cast<int32_t>(s.family));
-    require(!name_of(s).empty(), "step {} of the pointwise program has an unknown function ({})", i,
-            s.function);
+    require(!function_name(s).empty(),
+            "step {} of the pointwise program has an unknown function ({})", i, s.function);
     const auto require_written = [&](int32_t r) {
       require(r >= 0 && r < step_register(i),
               "step {} of the pointwise program reads register {}; expected 0 to {}", i, r,
@@ -265,7 +265,7 @@ std::string PointwiseProgram::str() const {
   std::string text;
   for (size_t i = 0; i < steps.size(); ++i) {
     const PointwiseStep& s = steps[i];
-    const std::string_view name = name_of(s);
+    const std::string_view name = function_name(s);
     text += fmt::format("{}t{} = {}({}", i == 0 ? "" : "; ", i, name.empty() ? "?" : name,
                         operand(s.a));
     if (s.family == Family::kElementWise) text += ", " + operand(s.b);

@@ -22,11 +22,11 @@ void QuantizedBytes::visit(FieldVisitor& v, const std::string& prefix) {
 
 void QuantizedBytes::check() const {
   const bool is_float8 = to == DataType::kFP8;
-  require((is_byte(to) || is_float8) && scale > 0 && std::isfinite(scale)
-              && std::isfinite(1 / scale),
-          "expected a result of int8, uint8 or fp8 with a scale that is a number, as its reciprocal "
-          "is, and above 0, found {} and {}",
-          name_of(to), scale);
+  require(
+      (is_byte(to) || is_float8) && scale > 0 && std::isfinite(scale) && std::isfinite(1 / scale),
+      "expected a result of int8, uint8 or fp8 with a scale that is a number, as its reciprocal "
+      "is, and above 0, found {} and {}",
+      name_of(to), scale);
   bounds.check(to);
   require(!is_float8 || zero == 0, "fp8 has no zero point, found {}", zero);
   if (is_float8) return;

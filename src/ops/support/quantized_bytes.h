@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// Bytes rounded(x / scale) + zero, within the bounds, of a result's numbers x; or x / scale in fp8,
-/// saturated, without a zero point and bounds.
+/// Bytes rounded(x / scale) + zero, within the bounds, of a result's numbers x; or x / scale in
+/// fp8, saturated, without a zero point and bounds.
 struct QuantizedBytes {
   bool used = false;
   float scale = 1;

@@ -52,13 +52,12 @@ template <class To> void read_list(std::span<const TensorView> inputs, int i, st
   return copy(v->as<float>());
 }
 
-}  // namespace
-
 // Of fp8, where the sums are floats.
 void check_float8(const Inference& c, DataType to) {
-  require(to == DataType::kFLOAT || is_16bit_float(to) || to == DataType::kFP8,
-          "expected float32, float16, bfloat16 or float8_e4m3fn as the type of the result, found {}",
-          name_of(to));
+  require(
+      to == DataType::kFLOAT || is_16bit_float(to) || to == DataType::kFP8,
+      "expected float32, float16, bfloat16 or float8_e4m3fn as the type of the result, found {}",
+      name_of(to));
   for (int i : {In::kData, In::kWeights})
     require_type(c, i, i == In::kData ? "data" : "weights", DataType::kFP8);
   for (int i : {In::kDataZero, In::kWeightsZero, In::kBias, In::kResultZero})
@@ -120,7 +119,7 @@ void QuantizedOperands::read(std::span<const TensorView> inputs) {
 }
 
 Requantization QuantizedOperands::for_channel(DataType to, const ResultBounds& bounds,
-                                            int64_t c) const {
+                                              int64_t c) const {
   return {to, scale.data() + c, shift.data() + c, 0, result_zero, bounds};
 }
 
@@ -128,12 +127,13 @@ Requantization QuantizedOperands::for_channels(DataType to, const ResultBounds& 
   return {to, scale.data(), shift.data(), 1, result_zero, bounds};
 }
 
-void check_quantized_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
-                          int32_t max_inputs) {
+void check_quantized_result(DataType to, const ResultBounds& bounds,
+                            const PointwiseProgram& epilogue, int32_t max_inputs) {
   bounds.check(to);
   if (epilogue.empty()) return;
   epilogue.check();
-  require((is_byte(to) || to == DataType::kFP8) && !bounds.used() && epilogue.inputs >= 1 && epilogue.inputs <= max_inputs,
+  require((is_byte(to) || to == DataType::kFP8) && !bounds.used() && epilogue.inputs >= 1
+              && epilogue.inputs <= max_inputs,
           "an epilogue of at most {} inputs and a result of int8, uint8 or fp8 without bounds were "
           "expected, found {} inputs and {}{}",
           max_inputs, epilogue.inputs, name_of(to), bounds.used() ? " with bounds" : "");

@@ -49,8 +49,8 @@ struct QuantizedOperands {
 };
 
 /// Throws unless results of that type can have both, the epilogue with at most so many inputs.
-void check_quantized_result(DataType to, const ResultBounds& bounds, const PointwiseProgram& epilogue,
-                          int32_t max_inputs = 1);
+void check_quantized_result(DataType to, const ResultBounds& bounds,
+                            const PointwiseProgram& epilogue, int32_t max_inputs = 1);
 
 /// As Requantization::store(), with an epilogue between; an empty one is none. `operand` is its
 /// second input, if it has one.
