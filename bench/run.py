@@ -153,7 +153,8 @@ def difference(own, other):
             return float("inf")
         if found.size:
             one, two = own[name].astype(np.float64), found.astype(np.float64)
-            worst = max(worst, float(np.abs(one - two).max() / (np.ptp(two) or 1)))
+            error = float(np.abs(one - two).max() / (np.ptp(two) or 1))
+            worst = max(worst, error if np.isfinite(error) else float("inf"))
     return worst
 
 

@@ -92,10 +92,11 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
     move(chunk_ * kChunk);
   }
 
-  // The next tile. What it has behind the window is left as it is: zeros of the weights multiply
-  // it.
+  // The next tile. What it has behind the window is left as it is, as zeros of the weights multiply
+  // it; of fp8, which has NaN, it is zeros.
   __device__ void load(uint8_t* tile) {
-    if (line_ >= p_.kernel[0] * p_.dilation[0]) return;
+    const bool is_behind = line_ >= p_.kernel[0] * p_.dilation[0];
+    if (is_behind && !p_.is_float8) return;
     const Index offset =
         (static_cast<Index>(line_) * p_.in[1] + column_) * units() + channel_ / kUnit;
 #pragma unroll
@@ -105,11 +106,12 @@ template <int kRows, int kThreads, int kDepth, bool kAlongLines> class DataLoade
           static_cast<const uint8_t*>(p_.data) + int64_t{own.first + offset} * kUnit;
       uint8_t* to = tile + swizzled<kDepth>(row_of(i), chunk_);
       const bool has_line =
-          static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
+          !is_behind && static_cast<unsigned>(own.line + line_) < static_cast<unsigned>(p_.in[0]);
       if constexpr (kAlongLines) {
         const int64_t at = int64_t{own.column} * p_.channels + channel_;
+        const int columns = p_.is_float8 ? min(p_.in[1], own.column + p_.kernel[1]) : p_.in[1];
         *reinterpret_cast<uint4*>(to) =
-            has_line ? bytes_of_line(p_, from - at, at, int64_t{p_.in[1]} * p_.channels)
+            has_line ? bytes_of_line(p_, from - at, at, int64_t{columns} * p_.channels)
                      : *static_cast<const uint4*>(p_.padding);
       } else {
         const bool is_inside =

@@ -85,15 +85,16 @@ template <class Sum, int kRows, int kColumns, int kGroupsOfWarps, int kStages> c
       for (int step = 0; step < steps_; ++step) {
         auto& stage = next_free();
         uint64_t* full = &shared_.full[counter_.stage()];
-        const int left = p_.depth() - step * kDepth;
-        const int runs =
-            min(kDepth / descriptors_.run, (left + descriptors_.run - 1) / descriptors_.run);
+        const int runs = runs_of(step);
         load_weights(stage.weights, step, first_column, full);
         expect(full, runs * kRows * descriptors_.run);
         for (int run = 0; run < runs; ++run) {
-          copy_im2col(stage.data + run * kRows * descriptors_.run, descriptors_.data, channel,
-                      column, line, static_cast<int>(image), window_column * p_.dilation[1],
-                      window_line * p_.dilation[0], full);
+          // TMA gives zeros for channels that are not there.
+          const bool is_behind = window_line >= p_.kernel[0];
+          copy_im2col(stage.data + run * kRows * descriptors_.run, descriptors_.data,
+                      is_behind ? p_.channels : channel, column, line, static_cast<int>(image),
+                      window_column * p_.dilation[1], is_behind ? 0 : window_line * p_.dilation[0],
+                      full);
           channel += descriptors_.run;
           if (channel < p_.channels) continue;
           channel = 0;
@@ -190,6 +191,16 @@ template <class Sum, int kRows, int kColumns, int kGroupsOfWarps, int kStages> c
   __device__ int64_t row_of(unsigned tile) const { return int64_t{tile / tiles_.across} * kRows; }
   __device__ int column_of(unsigned tile) const {
     return static_cast<int>(tile % tiles_.across) * kColumns;
+  }
+
+  // Of a slice. What lies behind the window zeros of the weights multiply, and is not loaded; but
+  // zeros are for fp8, which has NaN.
+  __device__ int runs_of(int step) const {
+    const int all = kDepth / descriptors_.run, left = p_.depth() - step * kDepth;
+    if constexpr (std::is_same_v<Sum, float>)
+      return all;
+    else
+      return min(all, (left + descriptors_.run - 1) / descriptors_.run);
   }
 
   __device__ auto& next_free() {

@@ -24,7 +24,7 @@ Value& silu(QuantizedModel& m, Value& x) {
 
 // As the pipeline has them when the pass runs.
 std::vector<std::string> kinds_with_epilogues(const Network& network,
-                                     bool (*accepts)(const PointwiseProgram&) = nullptr) {
+                                              bool (*accepts)(const PointwiseProgram&) = nullptr) {
   auto copy = clone(network);
   copy->infer();
   for (const Pass pass : {quantized_products, pointwise_chains})
@@ -105,8 +105,9 @@ TEST(QuantizedEpilogues, LeaveWhatOthersNeedOrTheTargetDoesNotTake) {
   {
     QuantizedModel m;
     m.output(m.through(silu(m, convolved_floats(m)), DataType::kINT8, 0.02f, 0));
-    EXPECT_THAT(kinds_with_epilogues(m.network, [](const PointwiseProgram& p) { return p.empty(); }),
-                Contains("Pointwise"));
+    EXPECT_THAT(
+        kinds_with_epilogues(m.network, [](const PointwiseProgram& p) { return p.empty(); }),
+        Contains("Pointwise"));
   }
 }
 
