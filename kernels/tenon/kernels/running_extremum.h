@@ -7,6 +7,7 @@
 #include <tenon/plugin/convert.h>
 #include <tenon/plugin/device.h>
 
+#include "tenon/kernels/pack.h"
 #include "tenon/kernels/warp.h"
 #include "tenon/kernels/wide_vectors.h"
 
@@ -188,49 +189,71 @@ __device__ Extremum<E> later(const Extremum<E>& a, const Extremum<E>& b) {
   return a.at < 0 || Rule{}(b.key, a.key) ? b : a;
 }
 
-/// Rows of adjacent elements, for each a block of so many warps. A warp scans four times 32
-/// elements at once.
-template <class E, class Rule, int warps> __global__ void running_rows(RunningLine<E, Rule> all) {
-  constexpr int kParts = 4;
+/// Rows of adjacent elements, for each a block of so many warps. A thread scans four neighbours,
+/// and what it finds is scanned across threads. `has_packs` says whether they are read and written
+/// as one.
+template <class E, class Rule, int warps>
+__global__ void __launch_bounds__(warps* kWarp)
+    running_rows(RunningLine<E, Rule> all, bool has_packs) {
+  constexpr int kOwn = 4;
   __shared__ Extremum<E> totals[warps];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int64_t n = all.split.n;
   for (int64_t row = blockIdx.x; row < all.split.outer; row += gridDim.x) {
+    const E* const x = all.x + row * n;
     Extremum<E> before{{}, -1};
-    for (int64_t first = 0; first < n; first += warps * kParts * kWarp) {
-      Extremum<E> found[kParts];
-      const auto position = [&](int part) {
-        const int64_t i = first + (warp * kParts + part) * kWarp + lane;
-        return i >= n ? -1 : all.backwards ? n - 1 - i : i;
-      };
+    for (int64_t begin = 0; begin < n; begin += warps * kWarp * kOwn) {
+      const int64_t first = begin + threadIdx.x * kOwn;
+      const auto position = [&](int k) { return all.backwards ? n - 1 - first - k : first + k; };
+      Pack<E, kOwn> own;
+      if (has_packs && first < n) {
+        own = Pack<E, kOwn>::load(x + first);
+      } else {
 #pragma unroll
-      for (int part = 0; part < kParts; ++part) {
-        const int64_t at = position(part);
-        found[part].at = static_cast<int32_t>(at);
-        if (at >= 0) found[part].key = static_cast<ExtremumKey<E>>(all.x[row * n + at]);
+        for (int k = 0; k < kOwn; ++k)
+          if (first + k < n) own.values[k] = x[position(k)];
       }
+      Extremum<E> found[kOwn], last{{}, -1};
 #pragma unroll
-      for (auto& part : found) part = warp_scan(part, later<E, Rule>);
-      Extremum<E> total{{}, -1};
-#pragma unroll
-      for (const auto& part : found) total = later<E, Rule>(total, from_lane(part, kWarp - 1));
-      if (lane == 0) totals[warp] = total;
+      for (int k = 0; k < kOwn; ++k) {
+        if (first + k < n)
+          last = later<E, Rule>(last, {static_cast<ExtremumKey<E>>(own.values[k]),
+                                       static_cast<int32_t>(position(k))});
+        found[k] = last;
+      }
+      const Extremum<E> scanned = warp_scan(last, later<E, Rule>);
+      if (lane == kWarp - 1) totals[warp] = scanned;
+      Extremum<E> best = from_below(scanned, 1);
+      if (lane == 0) best.at = -1;
       __syncthreads();
-      Extremum<E> best = before;
+      Extremum<E> start = before;
+#pragma unroll
       for (int w = 0; w < warps; ++w) {
-        if (w == warp) best = before;
+        if (w == warp) start = before;
         before = later<E, Rule>(before, totals[w]);
       }
       __syncthreads();  // the next elements write totals
+      best = later<E, Rule>(start, best);
+      Pack<int32_t, kOwn> indices;
 #pragma unroll
-      for (int part = 0; part < kParts; ++part) {
-        const int64_t at = position(part);
-        const Extremum<E> here = later<E, Rule>(best, found[part]);
-        best = from_lane(here, kWarp - 1);
-        if (at < 0) continue;
-        all.values[row * n + at] = static_cast<E>(here.key);
-        if (all.indices != nullptr) all.indices[row * n + at] = here.at;
+      for (int k = 0; k < kOwn; ++k) {
+        const Extremum<E> here = later<E, Rule>(best, found[k]);
+        own.values[k] = static_cast<E>(here.key);
+        indices.values[k] = here.at;
+      }
+      E* const values = all.values + row * n;
+      int32_t* const positions = all.indices == nullptr ? nullptr : all.indices + row * n;
+      if (has_packs && first < n) {
+        own.store(values + first);
+        if (positions != nullptr) indices.store(positions + first);
+      } else {
+#pragma unroll
+        for (int k = 0; k < kOwn; ++k) {
+          if (first + k >= n) continue;
+          values[position(k)] = own.values[k];
+          if (positions != nullptr) positions[position(k)] = indices.values[k];
+        }
       }
     }
   }
@@ -238,13 +261,16 @@ template <class E, class Rule, int warps> __global__ void running_rows(RunningLi
 
 template <class E, class Rule> void run_lines(const kit::Device& device, RunningLine<E, Rule> all) {
   if (all.split.inner != 1) return device.parallel_for(all.split.outer * all.split.inner, all);
-  constexpr int64_t kManyRows = 1024;  // a warp for each keeps a GPU busy
+  const bool has_packs = !all.backwards && Pack<E, 4>::divides(all.x, all.split.n)
+                         && Pack<E, 4>::divides(all.values, all.split.n)
+                         && Pack<int32_t, 4>::divides(all.indices, all.split.n);
   const unsigned blocks = kit::Device::blocks(all.split.outer);
+  constexpr int64_t kShortRow = 256;
   // clang-format off: it takes launches apart.
-  if (all.split.outer >= kManyRows)
-    running_rows<E, Rule, 1><<<blocks, kWarp, 0, device.stream>>>(all);
+  if (all.split.n <= kShortRow)
+    running_rows<E, Rule, 1><<<blocks, kWarp, 0, device.stream>>>(all, has_packs);
   else
-    running_rows<E, Rule, 8><<<blocks, 8 * kWarp, 0, device.stream>>>(all);
+    running_rows<E, Rule, 8><<<blocks, 8 * kWarp, 0, device.stream>>>(all, has_packs);
   // clang-format on
 }
 
