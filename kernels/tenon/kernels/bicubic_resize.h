@@ -173,30 +173,67 @@ inline size_t bicubic_resize_workspace(int64_t) {
   return 0;
 }
 
-/// One element of a result.
-template <class E> struct CubicPixel {
-  const E* x;
-  E* y;
-  CubicAxis rows, columns;
-
-  TENON_HD void operator()(int64_t i) const {
-    const CubicTaps r = rows.taps(i / columns.out % rows.out), c = columns.taps(i % columns.out);
-    const E* plane = x + i / (columns.out * rows.out) * rows.in * columns.in;
-    float sum = 0;
-    for (int k = 0; k < 4; ++k) {
-      const E* row = plane + r.index[k] * columns.in;
-      float part = 0;
-      for (int l = 0; l < 4; ++l) part += static_cast<float>(row[c.index[l]]) * c.weight[l];
-      sum += part * r.weight[k];
+/// A column of a strip of rows is a thread's. Rows of the input are interpolated along x once, and
+/// the last four of them are kept for the step along y.
+template <class E>
+__global__ void __launch_bounds__(128)
+    resize_columns(const E* x, E* y, int64_t planes, CubicAxis rows, CubicAxis columns) {
+  constexpr int kStrip = 16;
+  __shared__ CubicTaps down[kStrip];
+  const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const CubicTaps across = columns.taps(column < columns.out ? column : columns.out - 1);
+  const int64_t strips = (rows.out + kStrip - 1) / kStrip;
+  for (int64_t i = blockIdx.y; i < planes * strips; i += gridDim.y) {
+    const int64_t plane = i / strips, first = (i - plane * strips) * kStrip;
+    const int count = static_cast<int>(rows.out - first < kStrip ? rows.out - first : kStrip);
+    __syncthreads();  // the strip before is done
+    if (threadIdx.x < count) down[threadIdx.x] = rows.taps(first + threadIdx.x);
+    __syncthreads();
+    const E* const from = x + plane * rows.in * columns.in;
+    const auto interpolated = [&](int32_t row) {
+      const E* const line = from + row * columns.in;
+      float sum = 0;
+#pragma unroll
+      for (int l = 0; l < 4; ++l)
+        sum += static_cast<float>(line[across.index[l]]) * across.weight[l];
+      return sum;
+    };
+    E* to = y + (plane * rows.out + first) * columns.out + column;
+    float parts[4] = {};
+    for (int r = 0; r < count; ++r, to += columns.out) {
+      // Whether the last `some` of the rows before are the first ones here.
+      const auto follows = [&](int some) {
+        bool all = r > 0;
+#pragma unroll
+        for (int k = 0; k < some; ++k)
+          all = all && down[r].index[k] == down[r - 1].index[4 - some + k];
+        return all;
+      };
+      if (!follows(4)) {
+        const bool has_three = follows(3);
+#pragma unroll
+        for (int k = 0; k < 3; ++k)
+          parts[k] = has_three ? parts[k + 1] : interpolated(down[r].index[k]);
+        parts[3] = interpolated(down[r].index[3]);
+      }
+      float sum = 0;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) sum += parts[k] * down[r].weight[k];
+      if (column < columns.out) *to = static_cast<E>(sum);
     }
-    y[i] = static_cast<E>(sum);
   }
-};
+}
 
 template <class E>
 void bicubic_resize(const kit::Device& device, const E* x, E* y, int64_t planes,
                     const CubicAxis& rows, const CubicAxis& columns) {
-  device.parallel_for(planes * rows.out * columns.out, CubicPixel<E>{x, y, rows, columns});
+  const int64_t lines = planes * rows.out;
+  if (lines * columns.out == 0) return;
+  const dim3 grid(static_cast<unsigned>((columns.out + 127) / 128),
+                  kit::Device::blocks((lines + 15) / 16));
+  // clang-format off: it takes launches apart.
+  resize_columns<E><<<grid, 128, 0, device.stream>>>(x, y, planes, rows, columns);
+  // clang-format on
 }
 
 #endif
