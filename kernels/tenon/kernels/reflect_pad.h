@@ -4,6 +4,7 @@
 
 #include <tenon/plugin/device.h>
 
+#include "tenon/kernels/pack.h"
 #include "tenon/kernels/wide_vectors.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -19,28 +20,51 @@ struct ReflectPad {
     return at < size ? at : 2 * (size - 1) - at;
   }
   TENON_HD int64_t rows() const { return planes * out[0] * out[1]; }
-  /// Where in the input the row of the output begins.
-  TENON_HD int64_t source(int64_t row) const { return source(row / out[1], row % out[1]); }
-  /// The same, of a row of one of the images of out[1] rows.
-  TENON_HD int64_t source(int64_t image, int64_t y) const {
-    const int64_t z = image % out[0], plane = image / out[0];
-    return ((plane * in[0] + mirrored(z - first[0], in[0])) * in[1] + mirrored(y - first[1], in[1]))
+  /// Where in the input a row of the output begins, of one of the images of out[1] rows. `Index`
+  /// counts them.
+  template <class Index> TENON_HD int64_t source(Index image, Index y) const {
+    const auto depth = static_cast<Index>(out[0]);
+    const Index before = depth == 1 ? image : image / depth;
+    const auto plane = static_cast<int64_t>(before),
+               z = static_cast<int64_t>(image - before * depth);
+    return ((plane * in[0] + mirrored(z - first[0], in[0])) * in[1]
+            + mirrored(static_cast<int64_t>(y) - first[1], in[1]))
            * in[2];
   }
 };
 
 #if defined(__CUDACC__)
 
-/// A row is a warp's.
-template <class E> __global__ void reflect_rows(const E* x, E* y, ReflectPad pad) {
-  const int64_t warps = int64_t{gridDim.x} * blockDim.y;
-  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < pad.rows();
-       row += warps) {
-    const E* const from = x + pad.source(row);
-    E* const to = y + row * pad.out[2];
-#pragma unroll 4
-    for (int64_t i = threadIdx.x; i < pad.out[2]; i += blockDim.x)
-      to[i] = from[ReflectPad::mirrored(i - pad.first[2], pad.in[2])];
+/// Packs in some neighbouring rows of the result are a thread's. `Index` counts packs;
+/// `reads_packs` says whether those that lie in the input are packs there, too.
+template <class E, int count, class Index>
+__global__ void __launch_bounds__(256)
+    reflect_packs(const E* x, E* y, ReflectPad pad, Index packs, bool reads_packs) {
+  constexpr int kRows = 4;
+  const auto width = static_cast<Index>(pad.out[2] / count);
+  const auto height = static_cast<Index>(pad.out[1]), rows = packs / width;
+  const Index thread = Index{blockIdx.x} * blockDim.x + threadIdx.x, band = thread / width;
+  const Index column = thread - band * width;
+  const int64_t at = static_cast<int64_t>(column) * count - pad.first[2];
+  Index row = band * kRows, image = row / height, line = row - image * height;
+  E* to = y + (static_cast<int64_t>(row) * width + column) * count;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r, ++row, to += pad.out[2]) {
+    if (row >= rows) return;
+    const E* const from = x + pad.source(image, line);
+    Pack<E, count> pack;
+    if (reads_packs && at >= 0 && at + count <= pad.in[2]) {
+      pack = Pack<E, count>::load(from + at);
+    } else {
+#pragma unroll
+      for (int k = 0; k < count; ++k)
+        pack.values[k] = from[ReflectPad::mirrored(at + k, pad.in[2])];
+    }
+    pack.store(to);
+    if (++line == height) {
+      line = 0;
+      ++image;
+    }
   }
 }
 
@@ -63,11 +87,23 @@ template <class E>
 void reflect_pad(const kit::Device& device, const E* x, E* y, const ReflectPad& pad) {
 #if defined(__CUDACC__)
   if (pad.rows() == 0 || pad.out[2] == 0) return;
-  constexpr int kRows = 8;
-  const unsigned blocks = kit::Device::blocks((pad.rows() + kRows - 1) / kRows);
-  // clang-format off: it takes launches apart.
-  reflect_rows<E><<<blocks, dim3(32, kRows), 0, device.stream>>>(x, y, pad);
-  // clang-format on
+  const auto launch = [&](auto count) {
+    constexpr int kCount = decltype(count)::value;
+    const bool reads_packs = Pack<E, kCount>::divides(x, pad.in[2]) && pad.first[2] % kCount == 0;
+    const int64_t packs = pad.rows() * (pad.out[2] / kCount);
+    const int64_t threads = (pad.rows() + 3) / 4 * (pad.out[2] / kCount);
+    const auto blocks = static_cast<unsigned>((threads + 255) / 256);
+    // clang-format off: it takes launches apart.
+    if (packs <= INT32_MAX)
+      reflect_packs<E, kCount, uint32_t><<<blocks, 256, 0, device.stream>>>(x, y, pad, static_cast<uint32_t>(packs), reads_packs);
+    else
+      reflect_packs<E, kCount, uint64_t><<<blocks, 256, 0, device.stream>>>(x, y, pad, static_cast<uint64_t>(packs), reads_packs);
+    // clang-format on
+  };
+  if (Pack<E>::divides(y, pad.out[2]))
+    launch(std::integral_constant<int, Pack<E>::kCount>());
+  else
+    launch(std::integral_constant<int, 1>());
 #else
   constexpr int64_t kGrain = 65536;  // elements
   const int64_t before = pad.first[2], inside = pad.in[2], width = pad.out[2];
