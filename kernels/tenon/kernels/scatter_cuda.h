@@ -4,6 +4,7 @@
 
 #if defined(__CUDACC__)
 
+#include "tenon/kernels/pack.h"
 #include "tenon/kernels/scatter.h"
 #include "tenon/kernels/workspace.h"
 
@@ -82,6 +83,10 @@ struct PositionTable {
     cudaMemsetAsync(table, 0xff, static_cast<size_t>(slots) * sizeof(Slot), stream);
   }
   __device__ void enter(int64_t row, int64_t position) const {
+    if (position < 0) {
+      slot_of[row] = -1;
+      return;
+    }
     const auto wanted = static_cast<unsigned long long>(position);
     uint64_t slot = (wanted * 0x9e3779b97f4a7c15ull) >> 20 & static_cast<uint64_t>(slots - 1);
     for (;; slot = (slot + 1) & static_cast<uint64_t>(slots - 1)) {
@@ -94,17 +99,40 @@ struct PositionTable {
   }
 };
 
+/// Which row of indices is the last one to name each position, where there are few positions for a
+/// row: it is then no larger than a PositionTable.
+struct LastRows {
+  int64_t positions;
+  uint32_t* last;  // 1 + the row, 0 where there is none
+
+  LastRows(const ScatterBlocksShape& shape, Carver& carver)
+      : positions(shape.block == 0 ? 0 : shape.data.volume() / shape.block),
+        last(carver.array<uint32_t>(positions)) {}
+  /// Elements are counted in 32 bits.
+  static bool suits(const ScatterBlocksShape& shape) {
+    constexpr int64_t kPositions = 8;  // for a row
+    return shape.block > 0 && shape.data.volume() / shape.block <= kPositions * shape.tuples
+           && shape.data.volume() <= INT32_MAX && shape.tuples < UINT32_MAX;
+  }
+  void clear(cudaStream_t stream) const {
+    cudaMemsetAsync(last, 0, static_cast<size_t>(positions) * sizeof(uint32_t), stream);
+  }
+  __device__ void enter(int64_t row, int64_t position) const {
+    if (position >= 0) atomicMax(last + position, static_cast<uint32_t>(row) + 1);
+  }
+};
+
 inline size_t ScatterBlocksShape::workspace() const {
   Carver carver;
   PositionTable(tuples, carver);
   return carver.bytes();
 }
 
-/// Enters where the block of a row of indices lies.
-template <class I> struct EnterPosition {
+/// Enters where the block of a row of indices lies; -1 if an index is outside.
+template <class I, class Table> struct EnterPosition {
   ScatterBlocksShape shape;
   const I* indices;
-  PositionTable table;
+  Table table;
 
   __device__ void operator()(int64_t i) const {
     int64_t position = 0;
@@ -113,10 +141,23 @@ template <class I> struct EnterPosition {
       const int64_t at = position_of(indices[i * shape.width + k], extent);
       position = at < 0 ? -1 : position * extent + at;
     }
-    if (position < 0)
-      table.slot_of[i] = -1;
-    else
-      table.enter(i, position);
+    table.enter(i, position);
+  }
+};
+
+/// Elements of the result, in packs: those of the last update of their position, or the data's.
+template <class E, int count> struct ReplacedElements {
+  LastRows rows;
+  uint32_t block;
+  const E *data, *updates;
+  E* out;
+
+  __device__ void operator()(int64_t i) const {
+    const auto first = static_cast<uint32_t>(i) * count, position = first / block;
+    const uint32_t last = rows.last[position];
+    const E* from = data + first;
+    if (last > 0) from = updates + int64_t{last - 1} * block + (first - position * block);
+    Pack<E, count>::load(from).store(out + first);
   }
 };
 
@@ -173,12 +214,27 @@ template <Reduction reduction, class E> struct ScatterMeeting {
 template <Reduction reduction, class E, class I>
 void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, const E* data,
                     const I* indices, const E* updates, void* workspace, E* out) {
+  Carver carver(workspace);
+  if (reduction == Reduction::kNone && LastRows::suits(shape)) {
+    const LastRows rows(shape, carver);
+    rows.clear(device.stream);
+    device.parallel_for(shape.tuples, EnterPosition<I, LastRows>{shape, indices, rows});
+    const auto block = static_cast<uint32_t>(shape.block);
+    const int64_t elements = shape.data.volume();
+    constexpr int kPack = Pack<E>::kCount;
+    if (Pack<E>::divides(data, block) && Pack<E>::divides(updates, block)
+        && Pack<E>::divides(out, block))
+      device.parallel_for(elements / kPack,
+                          ReplacedElements<E, kPack>{rows, block, data, updates, out});
+    else
+      device.parallel_for(elements, ReplacedElements<E, 1>{rows, block, data, updates, out});
+    return;
+  }
   copy(device, data, out, shape.data.volume());
   if (shape.block == 0 || shape.tuples == 0) return;
-  Carver carver(workspace);
   const PositionTable table(shape.tuples, carver);
   table.clear(device.stream);
-  device.parallel_for(shape.tuples, EnterPosition<I>{shape, indices, table});
+  device.parallel_for(shape.tuples, EnterPosition<I, PositionTable>{shape, indices, table});
   device.parallel_for(shape.tuples * shape.block,
                       ScatterLone<reduction, E>{table, shape.block, updates, out});
   if constexpr (reduction != Reduction::kNone)
