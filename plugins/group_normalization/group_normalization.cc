@@ -35,6 +35,9 @@ struct GroupNormalization {
                                   + std::to_string(in[1].volume()) + " and "
                                   + std::to_string(in[2].volume()));
   }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return kernels::kNormalizationWorkspace;
+  }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> scale, Tensor<const E> bias,
            Tensor<E> y) const {
@@ -49,7 +52,7 @@ struct GroupNormalization {
     for (int axis = 2; axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
     kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, scale, bias,
                        {x.shape[0] * num_groups, x.shape[1] / num_groups, inner, num_groups},
-                       {.epsilon = eps});
+                       {.epsilon = eps}, device.workspace);
   }
 };
 

@@ -11,6 +11,7 @@
 //
 // MMDeploy's plugin leaves out the last axis of volumes, and can give NaNs for large means.
 #include <tenon/kernels/normalization.h>
+#include <tenon/kernels/workspace.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -29,6 +30,7 @@ void check_channels(const Shape& x, int64_t scales, int64_t biases) {
                                 + std::to_string(scales) + " and " + std::to_string(biases));
 }
 
+// device.workspace begins with kNormalizationWorkspace bytes.
 template <class E, class P>
 void normalize_instances(const Device& device, Tensor<const E> x, Tensor<E> y, const P* scale,
                          const P* bias, const kernels::NormalizationOptions& options) {
@@ -36,7 +38,7 @@ void normalize_instances(const Device& device, Tensor<const E> x, Tensor<E> y, c
   int64_t inner = 1;
   for (int axis = 2; axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
   kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, scale, bias,
-                     {x.shape[0] * channels, 1, inner, channels}, options);
+                     {x.shape[0] * channels, 1, inner, channels}, options, device.workspace);
 }
 
 // Scale and bias are inputs.
@@ -48,6 +50,9 @@ struct WithInputs {
 
   void check(std::span<const Shape> in) const {
     check_channels(in[0], in[1].volume(), in[2].volume());
+  }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return kernels::kNormalizationWorkspace;
   }
   template <class E, class P>
   void run(const Device& device, Tensor<const E> x, Tensor<const P> scale, Tensor<const P> bias,
@@ -103,11 +108,16 @@ struct WithAttributes {
     check_channels(in[0], static_cast<int64_t>(scales.size()), static_cast<int64_t>(bias.size()));
   }
   size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
-    return (scales.size() + bias.size()) * sizeof(float);
+    kernels::Carver carver;
+    carver.array<char>(kernels::kNormalizationWorkspace);
+    carver.array<float>(static_cast<int64_t>(scales.size() + bias.size()));
+    return carver.bytes();
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const auto channels = static_cast<int64_t>(scales.size());
-    auto* copies = static_cast<float*>(device.workspace);
+    kernels::Carver carver(device.workspace);
+    carver.array<char>(kernels::kNormalizationWorkspace);
+    auto* const copies = carver.array<float>(2 * channels);
     const float* scale = device.constants(scales.data(), channels, copies);
     const float* offset = device.constants(bias.data(), channels, copies + channels);
     normalize_instances(device, x, y, scale, offset, {epsilon, relu ? alpha : 1});
@@ -153,6 +163,9 @@ struct InstanceNorm {
                              .text = kText};
 
   void check(std::span<const Shape> in) const { check_channels(in[0], in[0][1], in[0][1]); }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return kernels::kNormalizationWorkspace;
+  }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const float* none = nullptr;
     normalize_instances(device, x, y, none, none, {.epsilon = epsilon});

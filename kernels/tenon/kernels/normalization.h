@@ -110,68 +110,141 @@ template <class E> struct SumOfElements {
 
 #if defined(__CUDACC__)
 
-/// The moments of all threads of a block.
-template <int threads> __device__ Moments block_moments(Moments own) {
-  __shared__ Moments parts[threads / kWarp];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+/// The sum of all threads of a block.
+template <int threads, class V> __device__ V block_sum(V own) {
+  __shared__ V parts[threads / kWarp];
 #pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    const Moments other =
-        by_words(own, [=](int word) { return __shfl_down_sync(kAllLanes, word, distance); });
-    if (lane + distance < kWarp) own.add(other);
-  }
-  if (lane == 0) parts[threadIdx.x / kWarp] = own;
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    own += __shfl_xor_sync(kAllLanes, own, distance);
+  __syncthreads();  // the sum before is read
+  if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = own;
   __syncthreads();
+  V sum = 0;
+#pragma unroll
+  for (const V& part : parts) sum += part;
+  return sum;
+}
+
+/// The moments of elements [begin, end), for all threads of a block. Distances are taken from the
+/// mean of some elements that threads hold in registers.
+template <int threads, class Source>
+__device__ Moments moments_of(const Source& x, int64_t begin, int64_t end) {
+  constexpr int kHeld = 16;
   Moments all;
-  for (const Moments& part : parts) all.add(part);
-  __syncthreads();  // the next row writes parts
+  for (int64_t at = begin; at < end; at += threads * kHeld) {
+    const int64_t left = end - at;
+    const int count = left < threads * kHeld ? static_cast<int>(left) : threads * kHeld;
+    float held[kHeld];
+    float sum = 0, squares = 0;
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) {
+      const int i = k * threads + static_cast<int>(threadIdx.x);
+      held[k] = i < count ? x(at + i) : 0;
+      sum += held[k];
+    }
+    const float mean = block_sum<threads>(sum) / static_cast<float>(count);
+    sum = 0;
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) {
+      const float d = k * threads + static_cast<int>(threadIdx.x) < count ? held[k] - mean : 0;
+      sum += d;
+      squares += d * d;
+    }
+    all.add(Moments::around(mean, count, block_sum<threads>(sum), block_sum<threads>(squares)));
+  }
   return all;
 }
 
-/// Two passes over memory, the second from the L2 cache. Distances are taken from the mean of some
-/// elements that a thread holds in registers.
-template <class Source, class P, int threads>
-__global__ void __launch_bounds__(threads)
-    normalize_rows(Source x, typename Source::Type* y, const P* scale, const P* bias,
-                   NormalizationLayout layout, NormalizationOptions options) {
-  constexpr int kHeld = 16;
-  const int64_t n = layout.length();
-  for (int64_t row = blockIdx.x; row < layout.rows; row += gridDim.x) {
-    const int64_t first = row * n, parameter = layout.parameter(row);
-    Moments own;
-    for (int64_t begin = threadIdx.x; begin < n; begin += threads * kHeld) {
-      float held[kHeld];
-      float sum = 0, squares = 0;
-      int count = 0;
+/// What becomes of a row's elements.
+template <class Source, class P> struct NormalizedRow {
+  using E = typename Source::Type;
+  Source x;
+  E* y;
+  const P *scale, *bias;
+  NormalizationLayout layout;
+  NormalizationOptions options;
+
+  /// Writes [begin, end) of a row, which has these moments, by all threads of a block.
+  template <int threads>
+  __device__ void write(int64_t row, const Moments& moments, int64_t begin, int64_t end) const {
+    constexpr int kHeld = 8;
+    const NormalizedChannel normalized(moments, {options.epsilon, 1}, 1, 0);
+    const int64_t first = row * layout.length(), parameter = layout.parameter(row);
+    for (int64_t at = begin + threadIdx.x; at < end; at += threads * kHeld) {
+      float held[kHeld];  // read before the first of them is written
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k)
+        if (at + k * threads < end) held[k] = normalized(x(first + at + k * threads));
 #pragma unroll
       for (int k = 0; k < kHeld; ++k) {
-        const bool is_there = begin + k * threads < n;
-        held[k] = is_there ? x(first + begin + k * threads) : 0;
-        count += is_there;
-        sum += held[k];
+        const int64_t i = at + k * threads;
+        if (i >= end) break;
+        const int64_t p = parameter + channel_of(i);
+        const float value = held[k] * (scale == nullptr ? 1.f : static_cast<float>(scale[p]))
+                            + (bias == nullptr ? 0.f : static_cast<float>(bias[p]));
+        y[first + i] = static_cast<E>(leaky(value, options.negative_slope));
       }
-      const float mean = sum / static_cast<float>(count);
-      sum = 0;
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) {
-        const float d = k < count ? held[k] - mean : 0;
-        sum += d;
-        squares += d * d;
-      }
-      own.add(Moments::around(mean, count, sum, squares));
-    }
-    const NormalizedChannel normalized(block_moments<threads>(own), {options.epsilon, 1}, 1, 0);
-    for (int64_t i = threadIdx.x; i < n; i += threads) {
-      const int64_t p =
-          parameter
-          + (n <= UINT32_MAX ? static_cast<uint32_t>(i) / static_cast<uint32_t>(layout.inner)
-                             : i / layout.inner);
-      const float value =
-          normalized(x(first + i)) * (scale == nullptr ? 1.f : static_cast<float>(scale[p]))
-          + (bias == nullptr ? 0.f : static_cast<float>(bias[p]));
-      y[first + i] = static_cast<typename Source::Type>(leaky(value, options.negative_slope));
     }
   }
+
+ private:
+  __device__ int64_t channel_of(int64_t i) const {
+    if (layout.channels == 1) return 0;
+    if (layout.inner == 1) return i;
+    return i <= UINT32_MAX && layout.inner <= UINT32_MAX
+               ? static_cast<uint32_t>(i) / static_cast<uint32_t>(layout.inner)
+               : i / layout.inner;
+  }
+};
+
+/// A row is a block's. Two passes over memory, the second from the L2 cache.
+template <class Source, class P, int threads>
+__global__ void __launch_bounds__(threads) normalize_rows(NormalizedRow<Source, P> all) {
+  const int64_t n = all.layout.length();
+  for (int64_t row = blockIdx.x; row < all.layout.rows; row += gridDim.x)
+    all.template write<threads>(row, moments_of<threads>(all.x, row * n, (row + 1) * n), 0, n);
+}
+
+/// Few long rows, in parts: the moments of each part, and then what becomes of its elements.
+struct RowParts {
+  static constexpr int kThreads = 256;
+  static constexpr int64_t kMaxParts = 1024, kPart = 16 * kThreads;  // altogether; elements
+  int64_t count;                                                     // of a row
+  Moments* moments;
+
+  RowParts(const NormalizationLayout& layout, void* workspace)
+      : count(std::min(kMaxParts / layout.rows, layout.length() / kPart)),
+        moments(static_cast<Moments*>(workspace)) {}
+  __device__ int64_t begin(int64_t part, int64_t length) const { return length * part / count; }
+  /// The moments of a row, for all threads of a block.
+  __device__ Moments together(int64_t row, int64_t length) const {
+    const Moments* const of_row = moments + row * count;
+    double sum = 0, squares = 0;
+    for (int64_t i = threadIdx.x; i < count; i += kThreads) sum += of_row[i].count * of_row[i].mean;
+    const double mean = block_sum<kThreads>(sum) / static_cast<double>(length);
+    for (int64_t i = threadIdx.x; i < count; i += kThreads) {
+      const double distance = of_row[i].mean - mean;
+      squares += of_row[i].squares + of_row[i].count * distance * distance;
+    }
+    return {static_cast<double>(length), mean, block_sum<kThreads>(squares)};
+  }
+};
+
+template <class Source>
+__global__ void __launch_bounds__(RowParts::kThreads)
+    find_moments(Source x, int64_t length, RowParts parts) {
+  const int64_t row = blockIdx.y, part = blockIdx.x, first = row * length;
+  const Moments found = moments_of<RowParts::kThreads>(x, first + parts.begin(part, length),
+                                                       first + parts.begin(part + 1, length));
+  if (threadIdx.x == 0) parts.moments[row * parts.count + part] = found;
+}
+
+template <class Source, class P>
+__global__ void __launch_bounds__(RowParts::kThreads)
+    normalize_parts(NormalizedRow<Source, P> all, RowParts parts) {
+  const int64_t n = all.layout.length(), row = blockIdx.y, part = blockIdx.x;
+  all.template write<RowParts::kThreads>(row, parts.together(row, n), parts.begin(part, n),
+                                         parts.begin(part + 1, n));
 }
 
 #else
@@ -293,22 +366,38 @@ template <class Source, class P> struct NormalizeRow {
 
 #endif
 
+/// Bytes of workspace with which few long rows are normalised in parts.
+inline constexpr size_t kNormalizationWorkspace =
+#if defined(__CUDACC__)
+    RowParts::kMaxParts * sizeof(Moments);
+#else
+    0;
+#endif
+
 /// Normalises rows of `x` (Elements or SumOfElements) into `y`. `scale` and `bias`, of float or of
-/// the type of `x`, may be null: 1 and 0.
+/// the type of `x`, may be null: 1 and 0. `workspace` has kNormalizationWorkspace bytes, or is
+/// null.
 template <class Source, class P>
 void normalize(const kit::Device& device, const Source& x, typename Source::Type* y, const P* scale,
                const P* bias, const NormalizationLayout& layout,
-               const NormalizationOptions& options) {
+               const NormalizationOptions& options, [[maybe_unused]] void* workspace = nullptr) {
   if (layout.length() == 0) return;
 #if defined(__CUDACC__)
   if (layout.rows == 0) return;
   constexpr int64_t kLongRow = 8192;
   const unsigned blocks = kit::Device::blocks(layout.rows);
+  const NormalizedRow<Source, P> all{x, y, scale, bias, layout, options};
+  const RowParts parts(layout, workspace);
   // clang-format off: it takes launches apart.
-  if (layout.length() >= kLongRow)
-    normalize_rows<Source, P, 1024><<<blocks, 1024, 0, device.stream>>>(x, y, scale, bias, layout, options);
-  else
-    normalize_rows<Source, P, 256><<<blocks, 256, 0, device.stream>>>(x, y, scale, bias, layout, options);
+  if (workspace != nullptr && parts.count > 1) {
+    const dim3 grid(static_cast<unsigned>(parts.count), blocks);
+    find_moments<<<grid, RowParts::kThreads, 0, device.stream>>>(x, layout.length(), parts);
+    normalize_parts<<<grid, RowParts::kThreads, 0, device.stream>>>(all, parts);
+  } else if (layout.length() >= kLongRow) {
+    normalize_rows<Source, P, 1024><<<blocks, 1024, 0, device.stream>>>(all);
+  } else {
+    normalize_rows<Source, P, 256><<<blocks, 256, 0, device.stream>>>(all);
+  }
   // clang-format on
 #else
   device.parallel_rows(layout.rows, NormalizeRow<Source, P>{x, y, scale, bias, layout, options});
