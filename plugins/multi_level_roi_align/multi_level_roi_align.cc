@@ -104,9 +104,10 @@ template <int row> struct MultiLevel {
           + std::to_string(finest_scale) + " and " + std::to_string(sampling_ratio));
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    int64_t elements = 0;
-    for (const Shape& map : in.subspan(1)) elements += map.volume();
-    return roi_align_workspace(elements);
+    size_t bytes = 0;
+    for (const Shape& map : in.subspan(1))
+      bytes += roi_align_workspace(map[0] * map[2] * map[3], map[1]);
+    return bytes;
   }
 
  protected:

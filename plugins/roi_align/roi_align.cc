@@ -30,6 +30,10 @@ Extents result_extents(std::span<const Extents> in, int64_t height, int64_t widt
   return {in[1][0], in[0][1], height, width};
 }
 
+size_t workspace_of(const Shape& x) {
+  return roi_align_workspace(x[0] * x[2] * x[3], x[1]);
+}
+
 template <class E> FeatureMap<E> map_of(const Tensor<const E>& x) {
   return {x.data, x.shape[0], x.shape[2], x.shape[3]};
 }
@@ -98,7 +102,7 @@ struct MmcvRoiAlign {
   }
   void check(std::span<const Shape> in) const { check_roi_align(in[0], in[1], 5, rule()); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return roi_align_workspace(in[0].volume());
+    return workspace_of(in[0]);
   }
 
   template <class E>
@@ -148,7 +152,7 @@ struct MmcvRoiAlignRotated {
   }
   void check(std::span<const Shape> in) const { check_roi_align(in[0], in[1], 6, rule()); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return roi_align_workspace(in[0].volume());
+    return workspace_of(in[0]);
   }
 
   template <class E>
@@ -204,7 +208,7 @@ struct RoiAlignTrt {
         throw std::invalid_argument("mode and coordinate_transformation_mode must be 0 or 1");
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return roi_align_workspace(in[0].volume());
+    return workspace_of(in[0]);
   }
 
   template <class E>

@@ -26,7 +26,7 @@ SharedExecution prepare(const RoiAlign& op, std::span<const TensorSpec> inputs, 
                               static_cast<float*>(arguments.outputs[0]));
   };
   const bool is_wide = inputs[2].type == DataType::kINT64;
-  return {kernels::roi_align_workspace(x.volume()),
+  return {kernels::roi_align_workspace(x[0] * x[2] * x[3], x[1]),
           [=](const kit::Device& device, const RunArguments& arguments) {
             if (is_wide)
               pool(device, arguments, int64_t{});

@@ -23,17 +23,24 @@ using kernels::RoiPooling;
 using nvinfer1::InterpolationMode;
 using nvinfer1::SampleMode;
 
-// Puts `call` into the stream with the addresses of the inputs, where it wants them, and of `y`.
+// Puts `call` into the stream with the addresses of the inputs, where it wants them, of `y` and of
+// scratch memory.
 template <class Call>
 LaunchExecution launches(const Call& call, void (*launch)(const Call&, cudaStream_t),
                          const char* what, const std::vector<const void * Call::*>& inputs) {
-  return LaunchExecution([=](const RunArguments& arguments) {
-    Call c = call;
-    for (size_t i = 0; i < inputs.size(); ++i) c.*inputs[i] = arguments.input(i);
-    c.y = arguments.outputs[0];
-    launch(c, to_cuda(arguments.stream));
-    check_launch(what);
-  });
+  constexpr bool kHasScratch = requires(Call c) { c.scratch; };
+  size_t bytes = 0;
+  if constexpr (kHasScratch) bytes = scratch_bytes(call);
+  return LaunchExecution(
+      [=](const RunArguments& arguments) {
+        Call c = call;
+        for (size_t i = 0; i < inputs.size(); ++i) c.*inputs[i] = arguments.input(i);
+        c.y = arguments.outputs[0];
+        if constexpr (kHasScratch) c.scratch = arguments.scratch;
+        launch(c, to_cuda(arguments.stream));
+        check_launch(what);
+      },
+      bytes);
 }
 
 LaunchExecution nothing() {

@@ -8,10 +8,18 @@
 namespace tenon::cuda {
 namespace {
 
-kit::Device device_of(cudaStream_t stream) {
+kit::Device device_of(cudaStream_t stream, void* scratch = nullptr) {
   kit::Device device;
   device.stream = stream;
+  device.workspace = scratch;
   return device;
+}
+
+kernels::DeformableConvolutionRule rule_of(const DeformedConvolution& c) {
+  const auto axis = [](const DeformedConvolution::Axis& a) {
+    return kernels::DeformableAxis{a.taps, a.stride, a.padding, a.dilation};
+  };
+  return {axis(c.rows), axis(c.columns), c.groups, c.offset_groups};
 }
 
 // The elements of a bin of a region along one axis.
@@ -62,6 +70,10 @@ template <class E> __global__ void take_maxima(RegionMaxima call) {
 
 }  // namespace
 
+size_t scratch_bytes(const RegionAlignment& c) {
+  return kernels::roi_align_workspace(c.map_images * c.map_height * c.map_width, c.channels);
+}
+
 void launch_grid_sample(const GridSampling& c, cudaStream_t stream) {
   const kernels::GridRule rule{static_cast<kernels::GridInterpolation>(c.interpolation),
                                static_cast<kernels::GridPadding>(c.padding), c.align_corners};
@@ -85,8 +97,8 @@ void launch_roi_align(const RegionAlignment& c, cudaStream_t stream) {
       using I = std::remove_cvref_t<decltype(*images)>;
       const kernels::RoisOfImages<E, I> regions{static_cast<const E*>(c.rois), images, c.scale,
                                                 c.half_pixel};
-      kernels::roi_align<E>(device_of(stream), rule, {&map, 1}, c.channels, regions, c.count,
-                            static_cast<E*>(c.y));
+      kernels::roi_align<E>(device_of(stream, c.scratch), rule, {&map, 1}, c.channels, regions,
+                            c.count, static_cast<E*>(c.y));
     };
     if (c.is_wide)
       align(static_cast<const int64_t*>(c.images));
@@ -103,15 +115,10 @@ void launch_max_roi_pool(const RegionMaxima& c, cudaStream_t stream) {
 }
 
 void launch_deformable_convolution(const DeformedConvolution& c, cudaStream_t stream) {
-  const auto axis = [](const DeformedConvolution::Axis& a) {
-    return kernels::DeformableAxis{a.taps, a.stride, a.padding, a.dilation};
-  };
-  const kernels::DeformableConvolutionRule rule{axis(c.rows), axis(c.columns), c.groups,
-                                                c.offset_groups};
   with_real(c.type, [&](auto zero) {
     using E = decltype(zero);
     kernels::deformable_convolution<E>(
-        device_of(stream), rule,
+        device_of(stream), rule_of(c),
         {static_cast<const E*>(c.x), static_cast<const E*>(c.offsets),
          static_cast<const E*>(c.mask), static_cast<const E*>(c.kernel),
          static_cast<const E*>(c.bias), static_cast<E*>(c.y), c.images, c.channels, c.in_height,

@@ -8,7 +8,8 @@
 
 namespace tenon::cuda {
 
-/// Types are numbers of a DataType: float32, float16 or bfloat16. As kernels/grid_sample.h has it.
+/// Types are numbers of a DataType: float32, float16 or bfloat16. Where scratch memory is wanted,
+/// scratch_bytes() says how much. As kernels/grid_sample.h has it.
 struct GridSampling {
   int32_t type;
   const void *x = nullptr, *grid = nullptr;
@@ -26,7 +27,7 @@ struct RegionAlignment {
   const void *x = nullptr, *rois = nullptr;
   const void* images = nullptr;  // of the regions; int32, or int64 if is_wide
   bool is_wide;
-  void* y = nullptr;
+  void *y = nullptr, *scratch = nullptr;
   int64_t map_images, channels, map_height, map_width;
   int64_t count, height, width;  // of the results
   int64_t sampling_ratio;
@@ -34,6 +35,7 @@ struct RegionAlignment {
   float scale;
   bool half_pixel;
 };
+size_t scratch_bytes(const RegionAlignment& call);
 void launch_roi_align(const RegionAlignment& call, cudaStream_t stream);
 
 /// The maximum of each bin of regions (image, x1, y1, x2, y2), 0 where it is empty, or where there

@@ -177,9 +177,10 @@ template <int vector> class RoiPooler {
   alignas(64) float tile_[kBins * kChannels];
 };
 
-/// Bytes of workspace for maps with so many elements altogether.
-inline size_t roi_align_workspace(int64_t elements) {
-  return static_cast<size_t>(std::max<int64_t>(elements, 0)) * sizeof(float);
+/// Bytes of workspace for a map with so many pixels, those of all its images; those of several maps
+/// add up.
+inline size_t roi_align_workspace(int64_t pixels, int64_t channels) {
+  return static_cast<size_t>(std::max<int64_t>(pixels * channels, 0)) * sizeof(float);
 }
 
 /// Pools regions(i), a Region, for i < count; writes y (count, channels, height, width). Samples

@@ -60,12 +60,6 @@ struct RoiSamples {
 /// Feature maps that a call may have.
 inline constexpr size_t kMaxMaps = 16;
 
-/// A feature map (images, channels, height, width).
-template <class E> struct FeatureMap {
-  const E* data;
-  int64_t images, height, width;
-};
-
 /// The number of an image that is stored as a float; -1 when it is none.
 TENON_HD inline int64_t image_of(float number) {
   return number >= 0 && number < 2147483648.f && number == floorf(number)
@@ -136,6 +130,17 @@ struct Region {
     const double middle = down * from_y + right * from_x;
     const double reach = fabs(down) * (rows + 1) / 2 + fabs(right) * (columns + 1) / 2;
     return RoiSamples::of(axis, bin, middle - reach, middle + reach);
+  }
+};
+
+/// A feature map (images, channels, height, width).
+template <class E> struct FeatureMap {
+  const E* data;
+  int64_t images, height, width;
+
+  /// Whether there are elements where the region lies.
+  TENON_HD bool has(const Region& region) const {
+    return region.image >= 0 && region.image < images && height > 0 && width > 0;
   }
 };
 
