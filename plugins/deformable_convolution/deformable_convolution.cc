@@ -94,9 +94,10 @@ template <int mask, int weight, int moves = 2> struct DeformableConvolution {
   }
 
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    const Shape& kernel = in[weight];
-    return deformable_convolution_workspace(in[0].volume(), kernel[0],
-                                            kernel[1] * kernel[2] * kernel[3], std::max(groups, 1));
+    const Shape &x = in[0], &kernel = in[weight];
+    const DeformableConvolutionRule groups_and_taps{
+        {kernel[2]}, {kernel[3]}, std::max(groups, 1), std::max(offset_groups, 1)};
+    return deformable_convolution_workspace(groups_and_taps, x[0], x[1], x[2] * x[3], kernel[0]);
   }
 
  protected:

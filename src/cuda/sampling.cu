@@ -74,6 +74,11 @@ size_t scratch_bytes(const RegionAlignment& c) {
   return kernels::roi_align_workspace(c.map_images * c.map_height * c.map_width, c.channels);
 }
 
+size_t scratch_bytes(const DeformedConvolution& c) {
+  return kernels::deformable_convolution_workspace(rule_of(c), c.images, c.channels,
+                                                   c.in_height * c.in_width, c.output_channels);
+}
+
 void launch_grid_sample(const GridSampling& c, cudaStream_t stream) {
   const kernels::GridRule rule{static_cast<kernels::GridInterpolation>(c.interpolation),
                                static_cast<kernels::GridPadding>(c.padding), c.align_corners};
@@ -118,7 +123,7 @@ void launch_deformable_convolution(const DeformedConvolution& c, cudaStream_t st
   with_real(c.type, [&](auto zero) {
     using E = decltype(zero);
     kernels::deformable_convolution<E>(
-        device_of(stream), rule_of(c),
+        device_of(stream, c.scratch), rule_of(c),
         {static_cast<const E*>(c.x), static_cast<const E*>(c.offsets),
          static_cast<const E*>(c.mask), static_cast<const E*>(c.kernel),
          static_cast<const E*>(c.bias), static_cast<E*>(c.y), c.images, c.channels, c.in_height,

@@ -55,7 +55,7 @@ struct DeformedConvolution {
   int32_t type;
   const void *x = nullptr, *offsets = nullptr, *kernel = nullptr;
   const void *mask = nullptr, *bias = nullptr;  // may stay null
-  void* y = nullptr;
+  void *y = nullptr, *scratch = nullptr;
   int64_t images, channels, in_height, in_width;
   int64_t output_channels, height, width;  // of the result
   struct Axis {
@@ -63,6 +63,7 @@ struct DeformedConvolution {
   } rows, columns;
   int64_t groups, offset_groups;
 };
+size_t scratch_bytes(const DeformedConvolution& call);
 void launch_deformable_convolution(const DeformedConvolution& call, cudaStream_t stream);
 
 }  // namespace tenon::cuda

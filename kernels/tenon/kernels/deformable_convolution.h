@@ -204,11 +204,14 @@ template <class E, int vector> class DeformableConvolver {
   alignas(64) float sums_[kPixels * kOutputChannels];
 };
 
-/// Bytes of workspace for an input and a kernel of so many elements.
-inline size_t deformable_convolution_workspace(int64_t elements, int64_t output_channels,
-                                               int64_t depth, int64_t groups) {
-  return static_cast<size_t>(elements + groups * packed_elements(depth, output_channels / groups))
-         * sizeof(float);
+/// Bytes of workspace. `pixels` are those of an image; strides, paddings and dilations do not
+/// count.
+inline size_t deformable_convolution_workspace(const DeformableConvolutionRule& rule,
+                                               int64_t images, int64_t channels, int64_t pixels,
+                                               int64_t output_channels) {
+  const int64_t depth = channels / rule.groups * rule.rows.taps * rule.columns.taps;
+  const int64_t packed = packed_elements(depth, output_channels / rule.groups);
+  return static_cast<size_t>(images * channels * pixels + rule.groups * packed) * sizeof(float);
 }
 
 template <class E>

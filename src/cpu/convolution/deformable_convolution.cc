@@ -24,8 +24,8 @@ SharedExecution prepare(const DeformableConvolution& op, std::span<const TensorS
   require(inputs[2].shape == Shape({y[0], 2 * taps, y[2], y[3]})
               && (!has_mask || inputs[4].shape == Shape({y[0], taps, y[2], y[3]})),
           "offsets of shape {} do not fit a result of shape {}", inputs[2].shape, y);
-  const size_t bytes = kernels::deformable_convolution_workspace(x.volume(), kernel[0],
-                                                                 kernel.volume(1, 4), op.groups);
+  const size_t bytes =
+      kernels::deformable_convolution_workspace(rule, x[0], x[1], x[2] * x[3], kernel[0]);
   return {
       bytes, [=](const kit::Device& device, const RunArguments& arguments) {
         const auto input = [&](size_t i) { return static_cast<const float*>(arguments.input(i)); };
