@@ -63,6 +63,66 @@ TEST(VerbsTest, TheFirstOfEachRowAreStable) {
     }
 }
 
+// As an engine that has a part for each thread would call it.
+void in_parts(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t),
+              void* state) noexcept {
+  for (int64_t at = 0; at < count; at += grain + 7)
+    body(state, at, std::min(at + grain + 7, count));
+}
+
+class GridTest : public ::testing::TestWithParam<bool> {
+ protected:
+  GridTest() { engine().parallel_for = GetParam() ? in_parts : nullptr; }
+  ~GridTest() override { engine().parallel_for = nullptr; }
+};
+INSTANTIATE_TEST_SUITE_P(Parts, GridTest, ::testing::Bool());
+
+TEST_P(GridTest, EveryColumnOfEveryRowIsThereOnce) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 1},
+                                      {3, 5},
+                                      {7, 3000},
+                                      {2, 10000},
+                                      {5000, 4},
+                                      {0, 5},
+                                      {5, 0},
+                                      {1, 257}}) {
+    std::vector<int> counts(static_cast<size_t>(rows * columns));
+    Device{}.parallel_grid(rows, columns, [&, columns = columns](int64_t row, int64_t column) {
+      ++counts[static_cast<size_t>(row * columns + column)];
+    });
+    Device{}.parallel_spans(
+        rows, columns, [&, columns = columns](int64_t row, int64_t first, int64_t count) {
+          EXPECT_TRUE(count >= 1 && count <= kSpan && first >= 0 && first + count <= columns);
+          for (int64_t i = 0; i < count; ++i)
+            ++counts[static_cast<size_t>(row * columns + first + i)];
+        });
+    EXPECT_THAT(counts, ::testing::Each(2)) << rows << " " << columns;
+  }
+}
+
+template <class E> void expect_doubled(const std::vector<E>& x) {
+  std::vector<E> y(x.size());
+  Device{}.parallel_spans(1, static_cast<int64_t>(x.size()),
+                          [&](int64_t, int64_t first, int64_t count) {
+                            const InputSpan<E> from(x.data() + first, count);
+                            const OutputSpan<E> to(y.data() + first);
+                            for (int64_t i = 0; i < count; ++i) to[i] = 2 * from[i];
+                            to.store(count);
+                          });
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_EQ(static_cast<float>(y[i]), 2 * static_cast<float>(x[i])) << i;
+}
+
+TEST_P(GridTest, SpansAreFloatsOfAnyType) {
+  const std::vector<float> x = numbers(1000);
+  expect_doubled(x);
+  expect_doubled(std::vector<Half>(x.begin(), x.end()));
+  expect_doubled(std::vector<int8_t>(x.begin(), x.end()));
+  std::vector<BFloat16> brain;
+  for (const float value : x) brain.emplace_back(value);
+  expect_doubled(brain);
+}
+
 TEST(VerbsTest, MatricesAreMultipliedWithoutAnEngine) {
   const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 1, 0, 3};
   const Device device;

@@ -5,8 +5,8 @@
 // - LReLU_TRT 1 (TensorRT), LeakyReluPlugin 1 (LitLeo): torch.nn.LeakyReLU;
 // - Prelu 1 (tiny-tensorrt): torch.nn.PReLU with the weights as an attribute;
 // - Clip_TRT, CustomGeluPluginDynamic 1 (TensorRT): torch.clamp, and GELU by tanh after a bias.
+#include <tenon/kernels/elementary.h>
 #include <tenon/kernels/leaky.h>
-#include <tenon/kernels/wide_vectors.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -15,33 +15,24 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 
 namespace {
 
+// y = f(x, row, column) for each element, in float.
 template <class E, class F> struct Applied {
   const E* x;
   E* y;
+  int64_t columns;
   F f;
-  TENON_HD void operator()(int64_t i) const { y[i] = static_cast<E>(f(static_cast<float>(x[i]))); }
+  TENON_HD void operator()(int64_t row, int64_t first, int64_t count) const {
+    const int64_t at = row * columns + first;
+    const InputSpan<E> from(x + at, count);
+    const OutputSpan<E> to(y + at);
+    for (int64_t i = 0; i < count; ++i) to[i] = f(from[i], row, first + i);
+    to.store(count);
+  }
 };
-
-// y = f(x) for `count` elements, in float.
 template <class E, class F>
-void apply(const Device& device, const E* x, E* y, int64_t count, const F& f) {
-#if defined(__CUDACC__)
-  device.parallel_for(count, Applied<E, F>{x, y, f});
-#else
-  constexpr int64_t kGrain = 16384, kBlock = 512;
-  device.parallel_ranges(count, kGrain, [&](int64_t begin, int64_t end) {
-    float block[kBlock];
-    for (int64_t at = begin; at < end; at += kBlock) {
-      const int64_t n = std::min(kBlock, end - at);
-      convert(x + at, block, n);
-      kernels::with_wide_vectors([&block, n, g = f](auto) {
-        const F h = g;
-        for (int64_t i = 0; i < n; ++i) block[i] = h(block[i]);
-      });
-      convert(block, y + at, n);
-    }
-  });
-#endif
+void apply(const Device& device, const Tensor<const E>& x, const Tensor<E>& y, const F& f) {
+  const int64_t columns = x.shape.volume();
+  device.parallel_spans(1, columns, Applied<E, F>{x.data, y.data, columns, f});
 }
 
 // A NaN stays a NaN in all of these.
@@ -50,17 +41,17 @@ TENON_HD inline float hard_sigmoid(float x) {
   return (six > 6 ? 6 : six) / 6;
 }
 struct HardSwish {
-  TENON_HD float operator()(float x) const { return x * hard_sigmoid(x); }
+  TENON_HD float operator()(float x, int64_t, int64_t) const { return x * hard_sigmoid(x); }
 };
 struct HardSigmoid {
-  TENON_HD float operator()(float x) const { return hard_sigmoid(x); }
+  TENON_HD float operator()(float x, int64_t, int64_t) const { return hard_sigmoid(x); }
 };
 struct Silu {
-  TENON_HD float operator()(float x) const { return x / (1 + expf(-x)); }
+  TENON_HD float operator()(float x, int64_t, int64_t) const { return kernels::silu(x); }
 };
 struct Leaky {
   float slope;
-  TENON_HD float operator()(float x) const { return kernels::leaky(x, slope); }
+  TENON_HD float operator()(float x, int64_t, int64_t) const { return kernels::leaky(x, slope); }
 };
 
 constexpr Spec unary(const char* name, const char* text, const char* differs = "float16.") {
@@ -76,7 +67,7 @@ struct HSwish {
   using T = Types<float, Half>;
   static constexpr Spec spec = unary("HSwish", "x * min(max(x + 3, 0), 6) / 6.");
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    apply(device, x.data, y.data, x.shape.volume(), HardSwish{});
+    apply(device, x, y, HardSwish{});
   }
 };
 TENON_PLUGIN(HSwish);
@@ -85,7 +76,7 @@ struct HSigmoid {
   using T = Types<float, Half>;
   static constexpr Spec spec = unary("HSigmoid", "min(max(x + 3, 0), 6) / 6.");
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    apply(device, x.data, y.data, x.shape.volume(), HardSigmoid{});
+    apply(device, x, y, HardSigmoid{});
   }
 };
 TENON_PLUGIN(HSigmoid);
@@ -112,7 +103,7 @@ struct MySelu {
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const void>, Tensor<const void>,
            Tensor<E> y) const {
-    apply(device, x.data, y.data, x.shape.volume(), Silu{});
+    apply(device, x, y, Silu{});
   }
 };
 TENON_PLUGIN(MySelu);
@@ -125,7 +116,7 @@ struct LReluTrt {
       std::tuple{attribute("negSlope", &LReluTrt::negSlope).says("factor of negative elements")};
   static constexpr Spec spec = unary("LReLU_TRT", "x, or negSlope * x where x is negative.");
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    apply(device, x.data, y.data, x.shape.volume(), Leaky{negSlope});
+    apply(device, x, y, Leaky{negSlope});
   }
 };
 TENON_PLUGIN(LReluTrt);
@@ -139,7 +130,7 @@ TENON_PLUGIN(LeakyReluPlugin);
 
 struct Clip {
   float low, high;
-  TENON_HD float operator()(float x) const {
+  TENON_HD float operator()(float x, int64_t, int64_t) const {
     x = x < low ? low : x;
     return x > high ? high : x;
   }
@@ -159,25 +150,18 @@ struct ClipTrt {
                                   + std::to_string(clipMin) + " and " + std::to_string(clipMax));
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    apply(device, x.data, y.data, x.shape.volume(), Clip{clipMin, clipMax});
+    apply(device, x, y, Clip{clipMin, clipMax});
   }
 };
 TENON_PLUGIN(ClipTrt);
 
-TENON_HD inline float gelu_by_tanh(float x) {
-  constexpr float kRoot = 0.7978845608028654f;  // of 2 / pi
-  return 0.5f * x * (1 + tanhf(kRoot * (x + 0.044715f * x * x * x)));
-}
-
-template <class E> struct BiasedGelu {
-  const E* x;
-  E* y;
+struct Gelu {
+  TENON_HD float operator()(float x, int64_t, int64_t) const { return kernels::gelu_by_tanh(x); }
+};
+struct BiasedGelu {
   const float* bias;
-  int64_t count;  // of the bias; none: 0
-
-  TENON_HD void operator()(int64_t i) const {
-    const float before = count > 0 ? bias[i % count] : 0.f;
-    y[i] = static_cast<E>(gelu_by_tanh(static_cast<float>(x[i]) + before));
+  TENON_HD float operator()(float x, int64_t, int64_t column) const {
+    return kernels::gelu_by_tanh(x + bias[column]);
   }
 };
 
@@ -209,19 +193,18 @@ struct CustomGelu {
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const auto count = static_cast<int64_t>(bias.size());
     const float* at = device.constants(bias.data(), count, static_cast<float*>(device.workspace));
-    device.parallel_for(x.shape.volume(), BiasedGelu<E>{x.data, y.data, at, count});
+    if (count == 0) return apply(device, x, y, Gelu{});
+    device.parallel_spans(x.shape.volume() / count, count,
+                          Applied<E, BiasedGelu>{x.data, y.data, count, {at}});
   }
 };
 TENON_PLUGIN(CustomGelu);
 
-template <class E> struct ScaledByChannel {
-  const E* x;
-  E* y;
+struct LeakyByChannel {
   const float* slopes;
-  int64_t inner, count;
-
-  TENON_HD void operator()(int64_t i) const {
-    y[i] = static_cast<E>(Leaky{slopes[i / inner % count]}(static_cast<float>(x[i])));
+  int64_t channels;
+  TENON_HD float operator()(float x, int64_t row, int64_t) const {
+    return kernels::leaky(x, slopes[row % channels]);
   }
 };
 
@@ -254,24 +237,12 @@ struct Prelu {
     return weights.size() * sizeof(float);
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-#if defined(__CUDACC__)
     const auto count = static_cast<int64_t>(weights.size());
     const float* slopes =
         device.constants(weights.data(), count, static_cast<float*>(device.workspace));
-    device.parallel_for(
-        x.shape.volume(),
-        ScaledByChannel<E>{x.data, y.data, slopes, count == 1 ? 1 : x.shape.split(1).inner, count});
-#else
-    if (weights.size() == 1)
-      return apply(device, x.data, y.data, x.shape.volume(), Leaky{weights[0]});
-    const Split s = x.shape.split(1);
-    device.parallel_ranges(s.outer * s.n, 16384 / (s.inner + 1) + 1,
-                           [&](int64_t begin, int64_t end) {
-                             for (int64_t i = begin; i < end; ++i)
-                               apply(Device{}, x.data + i * s.inner, y.data + i * s.inner, s.inner,
-                                     Leaky{weights[static_cast<size_t>(i % s.n)]});
-                           });
-#endif
+    const Split s = count == 1 ? Split{1, 1, x.shape.volume()} : x.shape.split(1);
+    device.parallel_spans(s.outer * s.n, s.inner,
+                          Applied<E, LeakyByChannel>{x.data, y.data, s.inner, {slopes, count}});
   }
 };
 TENON_PLUGIN(Prelu);

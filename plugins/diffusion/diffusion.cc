@@ -1,4 +1,6 @@
 // Layers that TensorRT 8.5 has for Stable Diffusion: SplitGeLU and SeqLen2Spatial 1.
+#include <tenon/kernels/elementary.h>
+#include <tenon/kernels/pixels.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -10,12 +12,14 @@ namespace {
 template <class E> struct GatedGelu {
   const E* x;
   E* y;
-  int64_t half, inner;  // features of a half, and elements of one
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t row = i / (half * inner), at = i % (half * inner);
-    const E* const from = x + row * 2 * half * inner + at;
-    const auto value = static_cast<float>(from[0]), gate = static_cast<float>(from[half * inner]);
-    y[i] = static_cast<E>(value * gate * 0.5f * (1 + erff(gate * 0.70710678f)));
+  int64_t half;  // elements of a half
+
+  TENON_HD void operator()(int64_t row, int64_t first, int64_t count) const {
+    const E* const from = x + row * 2 * half + first;
+    const InputSpan<E> value(from, count), gate(from + half, count);
+    const OutputSpan<E> to(y + row * half + first);
+    for (int64_t i = 0; i < count; ++i) to[i] = value[i] * kernels::gelu(gate[i]);
+    to.store(count);
   }
 };
 
@@ -44,22 +48,55 @@ struct SplitGelu {
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const Split s = y.shape.split(2);
-    device.parallel_for(y.shape.volume(), GatedGelu<E>{x.data, y.data, s.n, s.inner});
+    const int64_t half = s.n * s.inner;
+    device.parallel_spans(s.outer, half, GatedGelu<E>{x.data, y.data, half});
   }
 };
 TENON_PLUGIN(SplitGelu);
+
+#if defined(__CUDACC__)
 
 template <class E> struct AddedToken {
   const E *x, *bias, *residual;
   E* y;
   int64_t channels, tokens;
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t token = i % tokens, channel = i / tokens % channels;
-    const int64_t from = (i / (tokens * channels) * tokens + token) * channels + channel;
-    y[i] = static_cast<E>(static_cast<float>(x[from]) + static_cast<float>(bias[channel])
-                          + static_cast<float>(residual[from]));
+  TENON_HD void operator()(int64_t row, int64_t token) const {
+    const int64_t channel = row % channels;
+    const int64_t from = (row / channels * tokens + token) * channels + channel;
+    y[row * tokens + token] =
+        static_cast<E>(static_cast<float>(x[from]) + static_cast<float>(bias[channel])
+                       + static_cast<float>(residual[from]));
   }
 };
+
+#else
+
+// Sums of some tokens and channels, which are transposed when they are there.
+template <class E> struct AddedTile {
+  static constexpr int64_t kTokens = kernels::kTilePixels, kChannels = kernels::kTileChannels;
+
+  const E *x, *bias, *residual;
+  E* y;
+  int64_t channels, tokens;
+
+  void operator()(int64_t image, int64_t token) const {
+    const int64_t count = std::min(kTokens, tokens - token);
+    float sums[kTokens * kChannels];
+    for (int64_t c = 0; c < channels; c += kChannels) {
+      const int64_t width = std::min(kChannels, channels - c);
+      const InputSpan<E> shift(bias + c, width);
+      for (int64_t t = 0; t < count; ++t) {
+        const int64_t at = (image * tokens + token + t) * channels + c;
+        const InputSpan<E> from(x + at, width), other(residual + at, width);
+        for (int64_t i = 0; i < width; ++i) sums[t * kChannels + i] = from[i] + shift[i] + other[i];
+      }
+      kernels::pixels_to_planes(sums, kChannels, count, width,
+                                y + (image * channels + c) * tokens + token, tokens);
+    }
+  }
+};
+
+#endif
 
 struct SeqLen2Spatial {
   using T = Types<float, Half, BFloat16>;
@@ -92,8 +129,19 @@ struct SeqLen2Spatial {
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> bias, Tensor<const E> residual,
            Tensor<const void>, Tensor<E> y) const {
-    device.parallel_for(y.shape.volume(), AddedToken<E>{x.data, bias.data, residual.data, y.data,
-                                                        x.shape[2], x.shape[1]});
+    const int64_t images = x.shape[0], tokens = x.shape[1], channels = x.shape[2];
+#if defined(__CUDACC__)
+    device.parallel_grid(images * channels, tokens,
+                         AddedToken<E>{x.data, bias.data, residual.data, y.data, channels, tokens});
+#else
+    const AddedTile<E> tile{x.data, bias.data, residual.data, y.data, channels, tokens};
+    const int64_t tiles = (tokens + tile.kTokens - 1) / tile.kTokens;
+    device.parallel_ranges(images * tiles, 1, [&](int64_t begin, int64_t end) {
+      with_wide_vectors([&, begin, end](auto) {
+        for (int64_t i = begin; i < end; ++i) tile(i / tiles, i % tiles * tile.kTokens);
+      });
+    });
+#endif
   }
 };
 TENON_PLUGIN(SeqLen2Spatial);

@@ -1,4 +1,5 @@
 // Region_TRT 1: the last layer of YOLOv2, darknet's region.
+#include <tenon/kernels/elementary.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -8,29 +9,39 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 namespace {
 
 // Channels of a box: where it is and how large, whether there is one, and a score for each class.
-// One box of one pixel.
+// One box of some pixels.
 template <class E> struct RegionBox {
   const E* x;
   E* y;
   int64_t plane, coordinates, classes;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t at = i / plane * (coordinates + 1 + classes) * plane + i % plane;
-    const auto read = [&](int64_t channel) { return static_cast<float>(x[at + channel * plane]); };
-    const auto write = [&](int64_t channel, float value) {
-      y[at + channel * plane] = static_cast<E>(value);
-    };
-    for (int64_t c = 0; c < coordinates; ++c) write(c, c < 2 ? sigmoid(read(c)) : read(c));
-    write(coordinates, sigmoid(read(coordinates)));
+  TENON_HD void operator()(int64_t box, int64_t pixel, int64_t count) const {
     const int64_t first = coordinates + 1, end = first + classes;
-    float largest = -HUGE_VALF, sum = 0;
-    for (int64_t c = first; c < end; ++c) largest = read(c) > largest ? read(c) : largest;
-    for (int64_t c = first; c < end; ++c) sum += expf(read(c) - largest);
-    for (int64_t c = first; c < end; ++c) write(c, expf(read(c) - largest) / sum);
+    const int64_t at = box * end * plane + pixel;
+    const auto each = [&](int64_t channel, const auto& f) {
+      const InputSpan<E> from(x + at + channel * plane, count);
+      for (int64_t i = 0; i < count; ++i) f(i, from[i]);
+    };
+    const auto write = [&](int64_t channel, const auto& f) {
+      const InputSpan<E> from(x + at + channel * plane, count);
+      const OutputSpan<E> to(y + at + channel * plane);
+      for (int64_t i = 0; i < count; ++i) to[i] = f(i, from[i]);
+      to.store(count);
+    };
+    const auto squeezed = [](int64_t, float value) { return kernels::sigmoid(value); };
+    for (int64_t c = 0; c < 2; ++c) write(c, squeezed);
+    for (int64_t c = 2; c < coordinates; ++c) write(c, [](int64_t, float value) { return value; });
+    write(coordinates, squeezed);
+    float largest[kSpan], sum[kSpan];
+    for (int64_t i = 0; i < count; ++i) largest[i] = -HUGE_VALF, sum[i] = 0;
+    for (int64_t c = first; c < end; ++c)
+      each(c,
+           [&](int64_t i, float value) { largest[i] = value > largest[i] ? value : largest[i]; });
+    for (int64_t c = first; c < end; ++c)
+      each(c, [&](int64_t i, float value) { sum[i] += kernels::share(value - largest[i]); });
+    for (int64_t c = first; c < end; ++c)
+      write(c, [&](int64_t i, float value) { return kernels::share(value - largest[i]) / sum[i]; });
   }
-
- private:
-  TENON_HD static float sigmoid(float v) { return 1 / (1 + expf(-v)); }
 };
 
 struct Region {
@@ -68,8 +79,8 @@ struct Region {
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const int64_t plane = x.shape[2] * x.shape[3];
-    device.parallel_for(x.shape[0] * boxes * plane,
-                        RegionBox<E>{x.data, y.data, plane, coordinates, classes});
+    device.parallel_spans(x.shape[0] * boxes, plane,
+                          RegionBox<E>{x.data, y.data, plane, coordinates, classes});
   }
 };
 TENON_PLUGIN(Region);

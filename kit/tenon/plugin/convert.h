@@ -6,15 +6,14 @@
 
 #include "tenon/plugin/elements.h"
 
-#if !defined(__CUDACC__)
-#if defined(__x86_64__)
+#if !defined(__CUDACC__) && defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 namespace tenon {
 namespace kit {
 
-#if defined(__x86_64__)
+#if !defined(__CUDACC__) && defined(__x86_64__)
 inline bool has_f16c() {
   static const bool has = __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
   return has;
@@ -38,9 +37,9 @@ __attribute__((target("f16c,avx"))) inline int64_t convert_f16c(const float* fro
 #endif
 
 /// to[i] = from[i] for n elements; rounds to nearest, ties to even.
-template <class From, class To> void convert(const From* from, To* to, int64_t n) {
+template <class From, class To> TENON_HD void convert(const From* from, To* to, int64_t n) {
   int64_t i = 0;
-#if defined(__x86_64__)
+#if !defined(__CUDACC__) && defined(__x86_64__)
   if constexpr (!std::is_same_v<From, To>
                 && (std::is_same_v<From, Half> || std::is_same_v<To, Half>))
     if (has_f16c()) i = convert_f16c(from, to, n);
@@ -50,4 +49,3 @@ template <class From, class To> void convert(const From* from, To* to, int64_t n
 
 }  // namespace kit
 }  // namespace tenon
-#endif

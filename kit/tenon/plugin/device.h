@@ -13,8 +13,10 @@
 #include "tenon/plugin/engine.h"
 #include "tenon/plugin/matrix_product.h"
 #include "tenon/plugin/sort.h"
+#include "tenon/plugin/span.h"
 #include "tenon/plugin/team.h"
 #include "tenon/plugin/tensor.h"
+#include "tenon/plugin/wide_vectors.h"
 
 namespace tenon {
 namespace kit {
@@ -51,10 +53,24 @@ struct Device {
   }
   /// f(i) for every i in [0, n).
   template <class F> void parallel_for(int64_t n, const F& f) const {
-    constexpr int64_t kGrain = 4096;
     parallel_ranges(n, kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) f(i);
     });
+  }
+  /// f(row, column) for every column in [0, columns) of every row in [0, rows). On the CPU what
+  /// follows from the row alone is worked out once for many columns, and these are a loop that the
+  /// compiler vectorises for the processor: write what columns do without branches and calls.
+  template <class F> void parallel_grid(int64_t rows, int64_t columns, const F& f) const {
+    parallel_parts(rows, columns, columns, [g = f](int64_t row, int64_t first, int64_t count) {
+      const F h = g;  // not in memory, which f could write
+      for (int64_t i = 0; i < count; ++i) h(row, first + i);
+    });
+  }
+  /// f(row, first, count) for parts [first, first + count) of rows that cover rows and columns as
+  /// in parallel_grid(), of at most kSpan columns: for what takes several passes over the columns
+  /// of a part, and for elements of any type as floats (tenon/plugin/span.h).
+  template <class F> void parallel_spans(int64_t rows, int64_t columns, const F& f) const {
+    parallel_parts(rows, columns, kSpan, f);
   }
   /// f(team, row) for every row in [0, rows).
   template <class F> void parallel_rows(int64_t rows, const F& f) const {
@@ -88,6 +104,29 @@ struct Device {
   /// Values of the plugin where kernels can read them. `at` is workspace for them, which the CPU
   /// does not need. CUDA throws std::runtime_error when they cannot be copied.
   template <class V> const V* constants(const V* values, int64_t, V* at) const { return values; }
+
+ private:
+  static constexpr int64_t kGrain = 4096;
+
+  // f(row, first, count) for parts of at most `length` columns.
+  template <class F>
+  void parallel_parts(int64_t rows, int64_t columns, int64_t length, const F& f) const {
+    if (columns <= 0) return;
+    parallel_ranges(rows * columns, kGrain, [&](int64_t begin, int64_t end) {
+      with_wide_vectors([=, g = f](auto) {
+        int64_t row = begin / columns, first = begin % columns;
+        for (int64_t left = end - begin; left > 0;) {
+          const int64_t count = std::min({length, columns - first, left});
+          g(row, first, count);
+          left -= count;
+          first += count;
+          if (first < columns) continue;
+          first = 0;
+          ++row;
+        }
+      });
+    });
+  }
 };
 
 #else
@@ -96,6 +135,18 @@ template <class F> __global__ void grid_for(int64_t n, F f) {
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n;
        i += int64_t{gridDim.x} * blockDim.x)
     f(i);
+}
+template <class F> __global__ void grid_of(int64_t rows, int64_t columns, F f) {
+  const int64_t n = rows * columns;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n;
+       i += int64_t{gridDim.x} * blockDim.x)
+    f(i / columns, i % columns);
+}
+template <class F> __global__ void grid_of_spans(int64_t rows, int64_t columns, F f) {
+  const int64_t n = rows * columns;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n;
+       i += int64_t{gridDim.x} * blockDim.x)
+    f(i / columns, i % columns, int64_t{1});
 }
 template <class F> __global__ void grid_rows(int64_t rows, F f) {
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) f(Team{}, r);
@@ -108,6 +159,12 @@ struct Device {
   // clang-format off: it takes launches apart.
   template <class F> void parallel_for(int64_t n, const F& f) const {
     if (n > 0) grid_for<<<blocks((n + 255) / 256), 256, 0, stream>>>(n, f);
+  }
+  template <class F> void parallel_grid(int64_t rows, int64_t columns, const F& f) const {
+    if (rows * columns > 0) grid_of<<<blocks((rows * columns + 255) / 256), 256, 0, stream>>>(rows, columns, f);
+  }
+  template <class F> void parallel_spans(int64_t rows, int64_t columns, const F& f) const {
+    if (rows * columns > 0) grid_of_spans<<<blocks((rows * columns + 255) / 256), 256, 0, stream>>>(rows, columns, f);
   }
   template <class F> void parallel_rows(int64_t rows, const F& f) const {
     if (rows > 0) grid_rows<<<blocks(rows), Team::kThreads, 0, stream>>>(rows, f);

@@ -8,10 +8,13 @@
 #include "cpu/simd/multiply_add.h"
 #include "cpu/simd/product.h"
 #include "cpu/simd/rows_inl.h"
-#include "cpu/simd/vector_math.h"
 #include "cpu/simd/winograd.h"
+#include "tenon/kernels/vector_math.h"
 
 namespace tenon::cpu {
+
+using namespace kernels;  // NOLINT: the elementary functions
+
 namespace {
 
 constexpr float kNaN = __builtin_nanf("");

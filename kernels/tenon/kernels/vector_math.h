@@ -1,11 +1,12 @@
-// Elementary functions that compilers vectorise: no calls, no branches, no tables.
-// Everything is static, and nothing of the standard library is used, because each instruction set
-// compiles its own copy. Errors are against the exact value, over all floats unless said otherwise.
+/// Elementary functions that compilers vectorise: no calls, no branches, no tables.
+/// Everything is static, and nothing of the standard library is used, because each instruction set
+/// compiles its own copy. Errors are against the exact value, over all floats unless said
+/// otherwise.
 #pragma once
 
 #include <cstdint>
 
-namespace tenon::cpu {
+namespace tenon::kernels {
 namespace {
 
 inline int32_t bits_of(float x) {
@@ -175,4 +176,4 @@ inline float fast_one_plus_erf(float x) {
 }
 
 }  // namespace
-}  // namespace tenon::cpu
+}  // namespace tenon::kernels
