@@ -1,4 +1,5 @@
 // CoordConvAC 1: channels of coordinates for a convolution that is to know where it is.
+#include <tenon/kernels/move_rows.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -14,20 +15,15 @@ TENON_HD float coordinate(int64_t at, int64_t extent) {
   return extent > 1 ? 2 * static_cast<float>(at) / static_cast<float>(extent - 1) - 1 : -1.f;
 }
 
-template <class E> struct WithCoordinates {
-  const E* x;
-  E* y;
-  int64_t channels, height, width;  // of x
+// A line of the two channels of an image.
+template <class E> struct Coordinates {
+  E* y;  // of the first image
+  int64_t image_step, height, width;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t plane = height * width, channel = i / plane % (channels + kCoordinates);
-    const int64_t image = i / plane / (channels + kCoordinates);
-    if (channel < channels)
-      y[i] = x[(image * channels + channel) * plane + i % plane];
-    else if (channel == channels)
-      y[i] = static_cast<E>(coordinate(i / width % height, height));
-    else
-      y[i] = static_cast<E>(coordinate(i % width, width));
+  TENON_HD void operator()(int64_t line, int64_t column) const {
+    const int64_t row = line % height, channel = line / height % kCoordinates;
+    E* const to = y + line / height / kCoordinates * image_step + (channel * height + row) * width;
+    to[column] = static_cast<E>(channel == 0 ? coordinate(row, height) : coordinate(column, width));
   }
 };
 
@@ -49,8 +45,11 @@ struct CoordConv {
     out[0][1] = in[0][1] + kCoordinates;
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    device.parallel_for(y.shape.volume(),
-                        WithCoordinates<E>{x.data, y.data, x.shape[1], x.shape[2], x.shape[3]});
+    const int64_t images = x.shape[0], height = x.shape[2], width = x.shape[3];
+    const int64_t from = x.shape[1] * height * width, to = y.shape[1] * height * width;
+    kernels::move_rows(device, x.data, from, images, from, y.data, to);
+    device.parallel_grid(images * kCoordinates * height, width,
+                         Coordinates<E>{y.data + from, to, height, width});
   }
 };
 TENON_PLUGIN(CoordConv);

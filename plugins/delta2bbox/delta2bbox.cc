@@ -1,5 +1,7 @@
 // Delta2BBoxPluginDynamic 1 (amirstan): mmdet's delta2bbox, with rows for later plugins that want
 // many.
+#include <tenon/kernels/elementary.h>
+#include <tenon/kernels/move_rows.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -20,9 +22,9 @@ template <class E> struct DecodedBox {
   DeltaScale scale;
   int64_t count, rows, classes;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t kind = i % classes, row = i / classes % rows, image = i / (classes * rows);
-    E* to = boxes + i * 4;
+  TENON_HD void operator()(int64_t i, int64_t kind) const {
+    const int64_t row = i % rows, image = i / rows;
+    E* const to = boxes + (i * classes + kind) * 4;
     if (row >= count) {
       for (int k = 0; k < 4; ++k) to[k] = static_cast<E>(0.f);
       return;
@@ -37,8 +39,8 @@ template <class E> struct DecodedBox {
     constexpr float kMax = 4.135166556742356f;  // the logarithm of 1000 / 16
     const float width = a[2] - a[0], height = a[3] - a[1];
     const float x = (a[0] + a[2]) / 2 + width * d[0], y = (a[1] + a[3]) / 2 + height * d[1];
-    const float right = width * expf(fminf(fmaxf(d[2], -kMax), kMax)) / 2;
-    const float down = height * expf(fminf(fmaxf(d[3], -kMax), kMax)) / 2;
+    const float right = width * kernels::exponential(fminf(fmaxf(d[2], -kMax), kMax)) / 2;
+    const float down = height * kernels::exponential(fminf(fmaxf(d[3], -kMax), kMax)) / 2;
     const float corners[] = {x - right, y - down, x + right, y + down};
     for (int k = 0; k < 4; ++k) {
       float at = corners[k];
@@ -49,14 +51,12 @@ template <class E> struct DecodedBox {
   }
 };
 
+// Those behind the last box are 0.
 template <class E> struct PaddedScore {
-  const E* scores;
   E* to;
-  int64_t count, rows, classes;
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t row = i / classes % rows, image = i / (classes * rows);
-    to[i] =
-        row < count ? scores[(image * count + row) * classes + i % classes] : static_cast<E>(0.f);
+  int64_t step;  // from image to image
+  TENON_HD void operator()(int64_t image, int64_t i) const {
+    to[image * step + i] = static_cast<E>(0.f);
   }
 };
 
@@ -118,11 +118,13 @@ struct Delta2BBox {
     DeltaScale scale;
     std::copy(means.begin(), means.end(), scale.mean);
     std::copy(deviations.begin(), deviations.end(), scale.deviation);
-    device.parallel_for(padded.shape.volume(),
-                        PaddedScore<E>{scores.data, padded.data, count, rows, scores.shape[2]});
-    device.parallel_for(boxes.shape.volume() / 4,
-                        DecodedBox<E>{deltas.data, anchors.data, range.data, boxes.data, scale,
-                                      count, rows, deltas.shape[2] / 4});
+    const int64_t images = scores.shape[0], classes = deltas.shape[2] / 4;
+    const int64_t held = count * scores.shape[2], all = rows * scores.shape[2];
+    kernels::move_rows(device, scores.data, held, images, held, padded.data, all);
+    device.parallel_grid(images, all - held, PaddedScore<E>{padded.data + held, all});
+    device.parallel_grid(images * rows, classes,
+                         DecodedBox<E>{deltas.data, anchors.data, range.data, boxes.data, scale,
+                                       count, rows, classes});
   }
 };
 TENON_PLUGIN(Delta2BBox);

@@ -9,13 +9,13 @@ namespace {
 
 // One score of DeBERTa's disentangled attention. Distances beyond half of the span lie in buckets
 // that grow with their logarithm, as in transformers' make_log_bucket_position.
-template <class E> struct DisentangledScore {
-  const E *content, *to_position, *from_position;
-  E* y;
+// The bucket of each distance from key to query, from 1 - size to size - 1.
+struct DistanceBucket {
+  int32_t* buckets;
   int64_t size, positions, span;
-  float factor;
 
-  TENON_HD int64_t bucket(int64_t distance) const {
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t distance = i - (size - 1);
     const int64_t middle = span / 2, far = distance < 0 ? -distance : distance;
     int64_t at = distance;
     if (far > middle && middle > 0) {
@@ -27,14 +27,25 @@ template <class E> struct DisentangledScore {
       at = distance < 0 ? -at : at;
     }
     at += span;
-    return at < 0 ? 0 : at < positions ? at : positions - 1;
+    buckets[i] = static_cast<int32_t>(at < 0 ? 0 : at < positions ? at : positions - 1);
   }
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t key = i % size, query = i / size % size, head = i / (size * size);
-    const int64_t at = bucket(query - key);
+};
+
+// Scores of one query.
+template <class E> struct DisentangledScore {
+  const E *content, *to_position, *from_position;
+  const int32_t* buckets;
+  E* y;
+  int64_t size, positions;
+  float factor;
+
+  TENON_HD void operator()(int64_t row, int64_t key) const {
+    const int64_t query = row % size, i = row * size + key;
+    const int64_t at = buckets[size - 1 + query - key];
+    const E* const from = from_position + (row - query) * positions;
     const float score = static_cast<float>(content[i])
-                        + static_cast<float>(to_position[(head * size + query) * positions + at])
-                        + static_cast<float>(from_position[(head * size + key) * positions + at]);
+                        + static_cast<float>(to_position[row * positions + at])
+                        + static_cast<float>(from[key * positions + at]);
     y[i] = static_cast<E>(score * factor);
   }
 };
@@ -73,12 +84,18 @@ struct DisentangledAttention {
                                   + " do not fit; expected (B, S, S) and twice (B, S, "
                                   + std::to_string(2 * int64_t{span}) + ")");
   }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return static_cast<size_t>(2 * in[0][1]) * sizeof(int32_t);
+  }
   template <class E>
   void run(const Device& device, Tensor<const E> content, Tensor<const E> to, Tensor<const E> from,
            Tensor<E> y) const {
-    device.parallel_for(y.shape.volume(),
-                        DisentangledScore<E>{content.data, to.data, from.data, y.data,
-                                             content.shape[1], 2 * int64_t{span}, span, factor});
+    const int64_t size = content.shape[1], positions = 2 * int64_t{span};
+    auto* const buckets = static_cast<int32_t*>(device.workspace);
+    device.parallel_for(2 * size - 1, DistanceBucket{buckets, size, positions, span});
+    device.parallel_grid(content.shape[0] * size, size,
+                         DisentangledScore<E>{content.data, to.data, from.data, buckets, y.data,
+                                              size, positions, factor});
   }
 };
 TENON_PLUGIN(DisentangledAttention);

@@ -10,16 +10,26 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 template <class E> struct ShiftedAnchor {
   const E* anchors;
   E* out;
-  int64_t count, width;
+  int64_t numbers, width;  // of all anchors, and points of a row
   float stride_x, stride_y;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t number = i % 4, anchor = i / 4 % count, point = i / 4 / count;
-    const auto at = static_cast<float>(number % 2 == 0 ? point % width : point / width);
-    out[i] = static_cast<E>(static_cast<float>(anchors[anchor * 4 + number])
-                            + at * (number % 2 == 0 ? stride_x : stride_y));
+  TENON_HD void operator()(int64_t point, int64_t number) const {
+    const float x = static_cast<float>(point % width) * stride_x;
+    const float y = static_cast<float>(point / width) * stride_y;
+    out[point * numbers + number] =
+        static_cast<E>(static_cast<float>(anchors[number]) + (number % 2 == 0 ? x : y));
   }
 };
+
+template <class E>
+void shift_anchors(const Device& device, const Tensor<const E>& anchors, const Tensor<E>& out,
+                   int64_t width, float stride_x, float stride_y) {
+  const int64_t numbers = anchors.shape.volume();
+  if (numbers == 0) return;
+  device.parallel_grid(
+      out.shape.volume() / numbers, numbers,
+      ShiftedAnchor<E>{anchors.data, out.data, numbers, width, stride_x, stride_y});
+}
 
 struct GridPriors {
   int32_t stride_w = 1, stride_h = 1;
@@ -45,10 +55,8 @@ struct GridPriors {
   template <class E>
   void run(const Device& device, Tensor<const E> anchors, Tensor<const void>,
            Tensor<const void> columns, Tensor<E> out) const {
-    device.parallel_for(
-        out.shape.volume(),
-        ShiftedAnchor<E>{anchors.data, out.data, anchors.shape[0], columns.shape[0],
-                         static_cast<float>(stride_w), static_cast<float>(stride_h)});
+    shift_anchors(device, anchors, out, columns.shape[0], static_cast<float>(stride_w),
+                  static_cast<float>(stride_h));
   }
 };
 TENON_PLUGIN(GridPriors);
@@ -80,9 +88,7 @@ struct GridAnchors {
   void run(const Device& device, Tensor<const void> feature, Tensor<const E> anchors,
            Tensor<E> out) const {
     const auto step = static_cast<float>(stride);
-    device.parallel_for(
-        out.shape.volume(),
-        ShiftedAnchor<E>{anchors.data, out.data, anchors.shape[0], feature.shape[3], step, step});
+    shift_anchors(device, anchors, out, feature.shape[3], step, step);
   }
 };
 TENON_PLUGIN(GridAnchors);

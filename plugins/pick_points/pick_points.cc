@@ -11,31 +11,44 @@ namespace {
 using Floats = Types<float, Half, BFloat16>;
 
 // Features (B, C, N) at indices (B, picked), which come in groups that are summed up by weights;
-// without weights a group is one. An index outside reads nothing on a GPU.
-template <class E> struct PickFeatures {
+// without weights a group is one. An index outside reads nothing on a GPU; on the CPU there is
+// none.
+template <class E, int group> struct PickFeatures {
   const E* features;
   const int32_t* indices;
   const E* weights;  // or null
   E* y;
-  int64_t channels, count, results, group;
+  int64_t channels, count, results;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t result = i % results, row = i / results, cloud = row / channels;
-    float sum = 0;
-    for (int64_t g = 0; g < group; ++g) {
-      const int64_t at = (cloud * results + result) * group + g, index = indices[at];
-      if (index < 0 || index >= count) continue;
-      sum += static_cast<float>(features[row * count + index])
-             * (weights != nullptr ? static_cast<float>(weights[at]) : 1.f);
+  TENON_HD void operator()(int64_t row, int64_t result) const {
+    const int64_t first = (row / channels * results + result) * group;
+    const E* const from = features + row * count;
+    E* const to = y + row * results + result;
+    if constexpr (group == 1) {
+      *to = is_there(indices[first]) ? from[indices[first]] : static_cast<E>(0.f);
+    } else {
+      float sum = 0;
+      for (int g = 0; g < group; ++g)
+        if (is_there(indices[first + g]))
+          sum +=
+              static_cast<float>(from[indices[first + g]]) * static_cast<float>(weights[first + g]);
+      *to = static_cast<E>(sum);
     }
-    y[i] = static_cast<E>(sum);
+  }
+
+ private:
+  TENON_HD bool is_there([[maybe_unused]] int32_t index) const {
+#if defined(__CUDACC__)
+    return index >= 0 && index < count;
+#else
+    return true;
+#endif
   }
 };
 
-template <class E>
+template <int group, class E>
 void pick(const Device& device, const Tensor<const E>& features,
-          const Tensor<const int32_t>& indices, const E* weights, int64_t group,
-          const Tensor<E>& y) {
+          const Tensor<const int32_t>& indices, const E* weights, const Tensor<E>& y) {
   const Shape& f = features.shape;
 #if !defined(__CUDACC__)
   for (int64_t i = 0; i < indices.shape.volume(); ++i)
@@ -45,9 +58,10 @@ void pick(const Device& device, const Tensor<const E>& features,
                                   + std::to_string(f[2]) + " points");
 #endif
   if (y.shape.volume() == 0) return;
-  device.parallel_for(y.shape.volume(),
-                      PickFeatures<E>{features.data, indices.data, weights, y.data, f[1], f[2],
-                                      y.shape.volume() / (f[0] * f[1]), group});
+  const int64_t rows = f[0] * f[1], results = y.shape.volume() / rows;
+  device.parallel_grid(
+      rows, results,
+      PickFeatures<E, group>{features.data, indices.data, weights, y.data, f[1], f[2], results});
 }
 
 constexpr const char *kFeatures = "B, C, points", *kOne = "B, M", *kThree = "B, N, 3",
@@ -87,7 +101,7 @@ struct ThreeInterpolate {
   template <class E>
   void run(const Device& device, Tensor<const E> features, Tensor<const int32_t> indices,
            Tensor<const E> weights, Tensor<E> y) const {
-    pick<E>(device, features, indices, weights.data, 3, y);
+    pick<3, E>(device, features, indices, weights.data, y);
   }
 };
 TENON_PLUGIN(ThreeInterpolate);
@@ -111,7 +125,7 @@ struct GatherPoints {
   template <class E>
   void run(const Device& device, Tensor<const E> features, Tensor<const int32_t> indices,
            Tensor<E> y) const {
-    pick<E>(device, features, indices, nullptr, 1, y);
+    pick<1, E>(device, features, indices, nullptr, y);
   }
 };
 TENON_PLUGIN(GatherPoints);
@@ -136,7 +150,7 @@ struct GroupPoints {
   template <class E>
   void run(const Device& device, Tensor<const E> features, Tensor<const int32_t> indices,
            Tensor<E> y) const {
-    pick<E>(device, features, indices, nullptr, 1, y);
+    pick<1, E>(device, features, indices, nullptr, y);
   }
 };
 TENON_PLUGIN(GroupPoints);

@@ -1,5 +1,6 @@
 // Elements that only move: FlattenConcat_TRT, BatchTilePlugin_TRT, SpecialSlice_TRT 1, and
 // Reorg_TRT 1 and 2, all of TensorRT.
+#include <tenon/kernels/move_rows.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -7,18 +8,6 @@ namespace tenon::plugins::TENON_TARGET {
 using namespace tenon::kit;  // NOLINT: what plugin authors write
 
 namespace {
-
-// `count` elements of each of many rows, which are `from_step` and `to_step` elements apart.
-template <class E> struct MoveRows {
-  const E* from;
-  E* to;
-  int64_t count, from_step, to_step;
-
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t row = i / count, at = i % count;
-    to[row * to_step + at] = from[row * from_step + at];
-  }
-};
 
 using Movable = Types<float, Half, BFloat16, int32_t, int8_t>;
 
@@ -69,8 +58,8 @@ struct FlattenConcat {
     for (int i = 0; i < x.count; ++i) {
       const Shape& s = x[i].shape;
       const int64_t count = s[1] * s[2] * s[3];
-      device.parallel_for(s[0] * count, MoveRows<E>{x[i].data, y.data + offset, count, count,
-                                                    y.shape[1] * y.shape[2] * y.shape[3]});
+      kernels::move_rows(device, x[i].data, count, s[0], count, y.data + offset,
+                         y.shape[1] * y.shape[2] * y.shape[3]);
       offset += count;
     }
   }
@@ -100,10 +89,24 @@ struct BatchTile {
   template <class E>
   void run(const Device& device, Tensor<const void>, Tensor<const E> x, Tensor<E> y) const {
     const int64_t count = x.shape.volume();
-    device.parallel_for(y.shape.volume(), MoveRows<E>{x.data, y.data, count, 0, count});
+    kernels::move_rows(device, x.data, 0, y.shape[0], count, y.data, count);
   }
 };
 TENON_PLUGIN(BatchTile);
+
+// The box of a detection. A row is too short for a loop.
+template <class E> struct SlicedBox {
+  static constexpr int64_t kNumbers = 6, kTaken = 4;
+
+  const E* detections;
+  E* boxes;
+
+  TENON_HD void operator()(int64_t, int64_t i) const {
+    E box[kTaken];
+    for (int64_t k = 0; k < kTaken; ++k) box[k] = detections[i * kNumbers + k];
+    for (int64_t k = 0; k < kTaken; ++k) boxes[i * kTaken + k] = box[k];
+  }
+};
 
 struct SpecialSlice {
   using T = Movable;
@@ -115,15 +118,14 @@ struct SpecialSlice {
                                  "The first 4 of the 6 numbers of each detection (N, B, 6), as "
                                  "DetectionLayer_TRT gives them: y1, x1, y2, x2.",
                              .differs = "Any type of elements."};
-  static constexpr int64_t kNumbers = 6, kTaken = 4;
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     require_axes("detections", in[0], "N, B, 6");
-    out[0] = {in[0][0], in[0][1], kTaken};
+    out[0] = {in[0][0], in[0][1], SlicedBox<float>::kTaken};
   }
   void check(std::span<const Shape> in) const { require_shape("detections", in[0], "N, B, 6"); }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    device.parallel_for(y.shape.volume(), MoveRows<E>{x.data, y.data, kTaken, kNumbers, kTaken});
+    device.parallel_grid(1, y.shape[0] * y.shape[1], SlicedBox<E>{x.data, y.data});
   }
 };
 TENON_PLUGIN(SpecialSlice);
@@ -135,15 +137,14 @@ template <class E> struct Reorganized {
   E* y;
   int64_t channels, height, width, stride;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t column = i % width, row = i / width % height;
-    const int64_t channel = i / (width * height) % channels,
-                  image = i / (width * height * channels);
-    const int64_t planes = channels / (stride * stride);
-    const int64_t plane = image * planes + channel % planes, block = channel / planes;
+  TENON_HD void operator()(int64_t line, int64_t column) const {
+    const int64_t row = line % height, channel = line / height % channels;
+    const int64_t planes = channels / (stride * stride), block = channel / planes;
+    const int64_t plane = line / height / channels * planes + channel % planes;
     const int64_t from_row = row * stride + block / stride;
-    y[i] =
-        x[(plane * height * stride + from_row) * width * stride + column * stride + block % stride];
+    const E* const from =
+        x + (plane * height * stride + from_row) * width * stride + block % stride;
+    y[line * width + column] = from[column * stride];
   }
 };
 
@@ -176,8 +177,9 @@ struct Reorg {
           + text_of(in[0]));
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    device.parallel_for(x.shape.volume(),
-                        Reorganized<E>{x.data, y.data, x.shape[1], x.shape[2], x.shape[3], stride});
+    const int64_t height = x.shape[2], width = x.shape[3];
+    device.parallel_grid(x.shape[0] * x.shape[1] * height, width,
+                         Reorganized<E>{x.data, y.data, x.shape[1], height, width, stride});
   }
 };
 TENON_PLUGIN(Reorg);

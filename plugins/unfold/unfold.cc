@@ -16,26 +16,41 @@ struct UnfoldAxis {
   }
 };
 
-// One element of the result (N, C * kernel, windows).
-template <class E> struct UnfoldedElement {
+// Windows of a line of one tap; the result is (N, C * kernel, windows).
+template <class E> struct UnfoldedLine {
   const E* x;
   E* y;
   UnfoldAxis rows, columns;
   int64_t height, width, down, across;  // windows along the axes
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t window = i % (down * across), row_of_result = i / (down * across);
-    const int64_t tap = row_of_result % (rows.kernel * columns.kernel);
-    const int64_t row = at(rows, window / across, tap / columns.kernel);
-    const int64_t column = at(columns, window % across, tap % columns.kernel);
-    const bool is_inside = row >= 0 && row < height && column >= 0 && column < width;
+  TENON_HD void operator()(int64_t line, int64_t first, int64_t count) const {
+    const int64_t row_of_result = line / down, tap = row_of_result % (rows.kernel * columns.kernel);
+    const int64_t row = at(rows, line % down, tap / columns.kernel);
     const int64_t plane = row_of_result / (rows.kernel * columns.kernel);
-    y[i] = is_inside ? x[(plane * height + row) * width + column] : static_cast<E>(0.f);
+    const int64_t column = at(columns, first, tap % columns.kernel);
+    const E* const from = x + (plane * height + row) * width + column;
+    E* const to = y + line * across + first;
+    // Windows from `begin` to `end` read the input.
+    const bool is_inside = row >= 0 && row < height;
+    const int64_t begin = is_inside ? windows_below(-column, count) : count;
+    const int64_t end = is_inside ? windows_below(width - column, count) : count;
+    for (int64_t i = 0; i < begin; ++i) to[i] = static_cast<E>(0.f);
+    if (columns.stride == 1)
+      for (int64_t i = begin; i < end; ++i) to[i] = from[i];
+    else
+      for (int64_t i = begin; i < end; ++i) to[i] = from[i * columns.stride];
+    for (int64_t i = end; i < count; ++i) to[i] = static_cast<E>(0.f);
   }
 
  private:
   TENON_HD static int64_t at(const UnfoldAxis& axis, int64_t window, int64_t tap) {
     return window * axis.stride - axis.padding + tap * axis.dilation;
+  }
+  // How many of `count` windows are before a distance from the first.
+  TENON_HD int64_t windows_below(int64_t distance, int64_t count) const {
+    if (distance <= 0) return 0;
+    const int64_t windows = (distance + columns.stride - 1) / columns.stride;
+    return windows < count ? windows : count;
   }
 };
 
@@ -71,9 +86,10 @@ struct Unfold {
     const UnfoldAxis rows = axis(0), columns = axis(1);
     if (y.shape.volume() == 0) return;
     const int64_t across = columns.windows(x.shape[3]);
-    device.parallel_for(y.shape.volume(),
-                        UnfoldedElement<E>{x.data, y.data, rows, columns, x.shape[2], x.shape[3],
-                                           y.shape[2] / across, across});
+    const int64_t down = y.shape[2] / across;
+    device.parallel_spans(
+        y.shape[0] * y.shape[1] * down, across,
+        UnfoldedLine<E>{x.data, y.data, rows, columns, x.shape[2], x.shape[3], down, across});
   }
 
  private:

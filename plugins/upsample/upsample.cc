@@ -2,17 +2,32 @@
 // - UpsamplePlugin 1 (a tutorial's): mode "bilinear", by a whole factor;
 // - UpSamplePlugin_TRT 01 in _TRT (tiny-tensorrt), ResizeNearest_TRT 1 (TensorRT): mode "nearest".
 #include <tenon/kernels/scale_factor.h>
+#include <tenon/kernels/workspace.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
+using kernels::Carver;
 
 namespace {
 
+// What an output (N, C, H, W) reads, for each of its rows and columns.
+template <class V> struct Lines {
+  V *rows, *columns;
+  size_t bytes;
+
+  Lines(void* memory, const Shape& out) {
+    Carver carver(memory);
+    rows = carver.array<V>(out[2]);
+    columns = carver.array<V>(out[3]);
+    bytes = carver.bytes();
+  }
+};
+
 // Where an output coordinate lies between two of the input.
 struct Between {
-  int64_t low, high;
+  int32_t low, high;
   float t;  // how far from low to high
 
   TENON_HD static Between of(int64_t at, int64_t in, int64_t out, bool align_corners) {
@@ -26,26 +41,33 @@ struct Between {
           (static_cast<float>(at) + 0.5f) * static_cast<float>(in) / static_cast<float>(out) - 0.5f;
     position = position < 0 ? 0 : position;
     const int64_t whole = static_cast<int64_t>(position), low = whole < in ? whole : in - 1;
-    return {low, low + 1 < in ? low + 1 : low, position - static_cast<float>(low)};
+    return {static_cast<int32_t>(low), static_cast<int32_t>(low + 1 < in ? low + 1 : low),
+            position - static_cast<float>(low)};
   }
+};
+
+struct BetweenOf {
+  Between* to;
+  int64_t in, out;
+  bool align_corners;
+  TENON_HD void operator()(int64_t at) const { to[at] = Between::of(at, in, out, align_corners); }
 };
 
 template <class E> struct UpsamplePixel {
   const E* x;
   E* y;
+  const Between *rows, *columns;  // of the output
   int64_t in_height, in_width, height, width;
-  bool align_corners;
 
-  TENON_HD void operator()(int64_t i) const {
-    const Between row = Between::of(i / width % height, in_height, height, align_corners);
-    const Between column = Between::of(i % width, in_width, width, align_corners);
-    const E* plane = x + i / (width * height) * in_height * in_width;
-    const auto across = [&](int64_t at) {
-      const float low = static_cast<float>(plane[at * in_width + column.low]);
-      return low + (static_cast<float>(plane[at * in_width + column.high]) - low) * column.t;
+  TENON_HD void operator()(int64_t line, int64_t at) const {
+    const Between row = rows[line % height], column = columns[at];
+    const E* const plane = x + line / height * in_height * in_width;
+    const auto across = [&](int64_t from_row) {
+      const float low = static_cast<float>(plane[from_row * in_width + column.low]);
+      return low + (static_cast<float>(plane[from_row * in_width + column.high]) - low) * column.t;
     };
     const float low = across(row.low);
-    y[i] = static_cast<E>(low + (across(row.high) - low) * row.t);
+    y[line * width + at] = static_cast<E>(low + (across(row.high) - low) * row.t);
   }
 };
 
@@ -73,26 +95,41 @@ struct Upsample {
                                   + std::to_string(scaleFactor));
     out[0] = {in[0][0], in[0][1], in[0][2] * scaleFactor, in[0][3] * scaleFactor};
   }
+  size_t workspace(std::span<const Shape>, std::span<const Shape> out) const {
+    return Lines<Between>(nullptr, out[0]).bytes;
+  }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    device.parallel_for(y.shape.volume(), UpsamplePixel<E>{x.data, y.data, x.shape[2], x.shape[3],
-                                                           y.shape[2], y.shape[3], alignCorners});
+    const int64_t in_height = x.shape[2], in_width = x.shape[3];
+    const int64_t height = y.shape[2], width = y.shape[3];
+    const Lines<Between> lines(device.workspace, y.shape);
+    device.parallel_for(height, BetweenOf{lines.rows, in_height, height, alignCorners});
+    device.parallel_for(width, BetweenOf{lines.columns, in_width, width, alignCorners});
+    device.parallel_grid(y.shape[0] * y.shape[1] * height, width,
+                         UpsamplePixel<E>{x.data, y.data, lines.rows, lines.columns, in_height,
+                                          in_width, height, width});
   }
 };
 TENON_PLUGIN(Upsample);
 
+struct NearestOf {
+  int32_t* to;
+  int64_t in;
+  kernels::ScaleFactor factor;
+  TENON_HD void operator()(int64_t at) const {
+    const int64_t from = at * factor.denominator / factor.numerator;
+    to[at] = static_cast<int32_t>(from < in ? from : in - 1);
+  }
+};
+
 template <class E> struct NearestPixel {
   const E* x;
   E* y;
+  const int32_t *rows, *columns;  // of the input, for each of the output
   int64_t in_height, in_width, height, width;
-  kernels::ScaleFactor factor;
 
-  TENON_HD int64_t source(int64_t at, int64_t extent) const {
-    const int64_t from = at * factor.denominator / factor.numerator;
-    return from < extent ? from : extent - 1;
-  }
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t row = source(i / width % height, in_height), column = source(i % width, in_width);
-    y[i] = x[(i / (width * height) * in_height + row) * in_width + column];
+  TENON_HD void operator()(int64_t line, int64_t column) const {
+    const E* const from = x + (line / height * in_height + rows[line % height]) * in_width;
+    y[line * width + column] = from[columns[column]];
   }
 };
 
@@ -118,9 +155,18 @@ struct UpsampleNearest {
     out[0] = in[0];
     for (size_t i = 2; i < 4; ++i) out[0][i] = in[0][i] * f.numerator / f.denominator;
   }
+  size_t workspace(std::span<const Shape>, std::span<const Shape> out) const {
+    return Lines<int32_t>(nullptr, out[0]).bytes;
+  }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    device.parallel_for(y.shape.volume(), NearestPixel<E>{x.data, y.data, x.shape[2], x.shape[3],
-                                                          y.shape[2], y.shape[3], factor()});
+    const int64_t in_height = x.shape[2], in_width = x.shape[3];
+    const int64_t height = y.shape[2], width = y.shape[3];
+    const Lines<int32_t> lines(device.workspace, y.shape);
+    device.parallel_for(height, NearestOf{lines.rows, in_height, factor()});
+    device.parallel_for(width, NearestOf{lines.columns, in_width, factor()});
+    device.parallel_grid(y.shape[0] * y.shape[1] * height, width,
+                         NearestPixel<E>{x.data, y.data, lines.rows, lines.columns, in_height,
+                                         in_width, height, width});
   }
 
  private:
