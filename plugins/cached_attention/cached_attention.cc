@@ -240,8 +240,7 @@ struct CachedAttention {
     rest.workspace = memory.scores;
     attend_heads(rest, a, SeenKeys{fresh});
     const HeadLayout layout{tokens * heads * features, int64_t{heads} * features, features};
-    device.parallel_for(a.rows() * features,
-                        ScatterHeads<E>{memory.y, y.data, layout, heads, tokens, features});
+    move_heads(device, ScatterHeads<E>{memory.y, y.data, layout, heads, tokens, features}, batches);
   }
 
  private:

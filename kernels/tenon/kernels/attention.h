@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tenon/kernels/product.h"
+#include "tenon/kernels/softmax.h"
 #include "tenon/plugin/convert.h"
 #include "tenon/plugin/device.h"
 
@@ -44,7 +45,7 @@ template <class E> struct AttentionBlock {
     constexpr int64_t kColumns = ProductTile<width>::kColumns;
     for (int64_t at = 0; at < a.keys; at += kColumns) score<width>(at);
     for (int64_t r = 0; r < rows; ++r) {
-      softmax(scores + r * a.keys, a.keys);
+      softmax<width>(scores + r * a.keys, a.keys);
       kit::convert(scores + r * a.keys, a.weights + (first_query() + r) * a.keys, a.keys);
     }
     for (int64_t at = 0; at < a.features; at += kColumns) mix<width>(at);
@@ -80,10 +81,8 @@ template <class E> struct AttentionBlock {
   }
 
   // A row without any weight (all masked) becomes NaN, as in PyTorch.
-  static void softmax(float* x, int64_t n) {
-    float max = -HUGE_VALF, sum = 0;
-    for (int64_t i = 0; i < n; ++i) max = x[i] > max ? x[i] : max;
-    for (int64_t i = 0; i < n; ++i) sum += x[i] = std::exp(x[i] - max);
+  template <int width> static void softmax(float* x, int64_t n) {
+    const float sum = exponentials<width>(x, n, largest_of<width>(x, n));
     for (int64_t i = 0; i < n; ++i) x[i] /= sum;
   }
 

@@ -6,7 +6,9 @@
 
 #include <cmath>
 
-#include "tenon/kernels/wide_vectors.h"
+#include "tenon/kernels/pixels.h"
+#include "tenon/kernels/product.h"
+#include "tenon/kernels/softmax.h"
 #include "tenon/kernels/workspace.h"
 #include "tenon/plugin/device.h"
 
@@ -33,7 +35,12 @@ struct NoBias {
   TENON_HD float operator()(int64_t, int64_t, int64_t, int64_t) const { return 0; }
 };
 
-inline constexpr int64_t kAttentionLanes = 32, kAttentionRows = 16;
+inline constexpr int64_t kAttentionLanes = 32, kAttentionRows = 64;
+/// Queries that a thread of a CPU has at a time: fewer where their scores leave the cache.
+inline int64_t attention_rows(int64_t keys) {
+  constexpr int64_t kFewRows = 16, kManyKeys = 4096;
+  return keys > kManyKeys ? kFewRows : kAttentionRows;
+}
 /// Rows whose scores a GPU holds at a time.
 inline int64_t attention_chunk(int64_t rows, int64_t keys) {
   constexpr int64_t kScores = 1 << 24;
@@ -41,88 +48,115 @@ inline int64_t attention_chunk(int64_t rows, int64_t keys) {
 }
 /// Bytes of workspace, for either target.
 inline size_t head_attention_workspace(int64_t rows, int64_t keys) {
-  const int64_t held = std::max(kAttentionLanes * kAttentionRows, attention_chunk(rows, keys));
+  const int64_t held =
+      std::max(kAttentionLanes * attention_rows(keys), attention_chunk(rows, keys));
   return static_cast<size_t>(std::max<int64_t>(held * keys, 0)) * sizeof(float);
 }
 
 #if !defined(__CUDACC__)
 
+/// Some rows and columns of a right factor, one row behind the other.
+template <int width> struct ColumnPanel {
+  static constexpr int64_t kDepth = 128, kColumns = 2 * width;
+  alignas(64) float elements[kDepth * kColumns];
+
+  [[gnu::always_inline]] inline void read(const float* from, int64_t step, int64_t depth,
+                                          int64_t columns) {
+    for (int64_t d = 0; d < depth; ++d) {
+      float* const to = elements + d * kColumns;
+      if (columns == kColumns) {
+        for (int64_t c = 0; c < kColumns; ++c) to[c] = from[d * step + c];
+      } else {
+        for (int64_t c = 0; c < kColumns; ++c) to[c] = c < columns ? from[d * step + c] : 0;
+      }
+    }
+  }
+};
+
 /// out = left right for `rows` rows, at most kAttentionRows: left is rows x depth, right depth x
-/// columns; steps are from row to row.
+/// columns; steps are from row to row. Some columns of the right factor are in the first cache for
+/// all rows.
 template <int width>
 [[gnu::always_inline]] inline void multiply_few(const float* left, int64_t left_step, int64_t rows,
                                                 const float* right, int64_t right_step,
                                                 int64_t depth, int64_t columns, float* out,
                                                 int64_t out_step) {
   using V = Vector<width>;
-  constexpr int64_t kTile = 4;
-  int64_t c = 0;
-  for (; c + 2 * width <= columns; c += 2 * width)
-    for (int64_t first = 0; first < rows; first += kTile) {
-      const float* at[kTile];  // rows behind the last are computed twice
-      for (int64_t r = 0; r < kTile; ++r) at[r] = left + std::min(first + r, rows - 1) * left_step;
-      V low[kTile] = {}, high[kTile] = {};
-      for (int64_t d = 0; d < depth; ++d) {
-        const V a = *reinterpret_cast<const V*>(right + d * right_step + c);
-        const V b = *reinterpret_cast<const V*>(right + d * right_step + c + width);
+  using Panel = ColumnPanel<width>;
+  constexpr int64_t kTile = ProductTile<width>::kRows;
+  Panel panel;
+  alignas(64) float sums[kAttentionRows * Panel::kColumns];
+  for (int64_t c = 0; c < columns; c += Panel::kColumns) {
+    const int64_t count = std::min(Panel::kColumns, columns - c);
+    std::fill_n(sums, kAttentionRows * Panel::kColumns, 0.f);
+    for (int64_t from = 0; from < depth; from += Panel::kDepth) {
+      const int64_t some = std::min(Panel::kDepth, depth - from);
+      panel.read(right + from * right_step + c, right_step, some, count);
+      for (int64_t first = 0; first < rows; first += kTile) {
+        const float* at[kTile];  // rows behind the last are computed twice
+        V low[kTile], high[kTile];
         for (int64_t r = 0; r < kTile; ++r) {
-          low[r] += at[r][d] * a;
-          high[r] += at[r][d] * b;
+          at[r] = left + std::min(first + r, rows - 1) * left_step + from;
+          const float* const sum = sums + (first + r) * Panel::kColumns;
+          low[r] = *reinterpret_cast<const V*>(sum);
+          high[r] = *reinterpret_cast<const V*>(sum + width);
+        }
+        for (int64_t d = 0; d < some; ++d) {
+          const V a = *reinterpret_cast<const V*>(panel.elements + d * Panel::kColumns);
+          const V b = *reinterpret_cast<const V*>(panel.elements + d * Panel::kColumns + width);
+          for (int64_t r = 0; r < kTile; ++r) {
+            low[r] += at[r][d] * a;
+            high[r] += at[r][d] * b;
+          }
+        }
+        for (int64_t r = 0; r < kTile; ++r) {
+          float* const sum = sums + (first + r) * Panel::kColumns;
+          *reinterpret_cast<V*>(sum) = low[r];
+          *reinterpret_cast<V*>(sum + width) = high[r];
         }
       }
-      for (int64_t r = 0; r < std::min(kTile, rows - first); ++r) {
-        float* to = out + (first + r) * out_step + c;
-        *reinterpret_cast<V*>(to) = low[r];
-        *reinterpret_cast<V*>(to + width) = high[r];
-      }
     }
-  for (; c < columns; ++c)
-    for (int64_t r = 0; r < rows; ++r) {
-      float sum = 0;
-      for (int64_t d = 0; d < depth; ++d)
-        sum += left[r * left_step + d] * right[d * right_step + c];
-      out[r * out_step + c] = sum;
-    }
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(sums + r * Panel::kColumns, count, out + r * out_step + c);
+  }
 }
 
 /// A row without any weight gives 0.
 template <class Bias>
 void attend_heads(const kit::Device& device, const HeadAttention& a, const Bias& bias) {
   if (a.rows() * a.features == 0) return;
-  const int64_t blocks = (a.queries + kAttentionRows - 1) / kAttentionRows;
+  const int64_t block = attention_rows(a.keys), blocks = (a.queries + block - 1) / block;
   const int64_t tasks = a.batches * a.heads * blocks, lanes = std::min(tasks, kAttentionLanes);
   auto* const scratch = static_cast<float*>(device.workspace);
   const auto run = [&](int64_t task, float* scores) {
     const int64_t head = task / blocks % a.heads, batch = task / (blocks * a.heads);
-    const int64_t first = task % blocks * kAttentionRows;
-    const int64_t rows = std::min(kAttentionRows, a.queries - first);
+    const int64_t first = task % blocks * block;
+    const int64_t rows = std::min(block, a.queries - first);
     const int64_t source = a.key_head(batch, head) * a.keys * a.features;
     const int64_t at = ((batch * a.heads + head) * a.queries + first) * a.features;
-    with_wide_vectors([&](auto width) __attribute__((always_inline)) {
-      multiply_few<decltype(width)::value>(a.q + at, a.features, rows, a.k + source, a.keys,
-                                           a.features, a.keys, scores, a.keys);
-    });
-    for (int64_t r = 0; r < rows; ++r) {
-      float* const row = scores + r * a.keys;
-      float largest = -HUGE_VALF, sum = 0;
-      for (int64_t j = 0; j < a.keys; ++j) {
-        row[j] = row[j] * a.scale + bias(batch, head, first + r, j);
-        largest = row[j] > largest ? row[j] : largest;
+    with_wide_vectors([&](auto vector) __attribute__((always_inline)) {
+      constexpr int kWidth = decltype(vector)::value;
+      multiply_few<kWidth>(a.q + at, a.features, rows, a.k + source, a.keys, a.features, a.keys,
+                           scores, a.keys);
+      float factors[kAttentionRows];
+      for (int64_t r = 0; r < rows; ++r) {
+        float* const row = scores + r * a.keys;
+        for (int64_t j = 0; j < a.keys; ++j)
+          row[j] = row[j] * a.scale + bias(batch, head, first + r, j);
+        const float largest = largest_of<kWidth>(row, a.keys);
+        const float sum = exponentials<kWidth>(row, a.keys, largest == -HUGE_VALF ? 0 : largest);
+        factors[r] = sum == 0 ? 0 : 1 / sum;
       }
-      if (largest == -HUGE_VALF) largest = 0;
-      for (int64_t j = 0; j < a.keys; ++j) sum += row[j] = std::exp(row[j] - largest);
-      const float factor = sum == 0 ? 0 : 1 / sum;
-      for (int64_t j = 0; j < a.keys; ++j) row[j] *= factor;
-    }
-    with_wide_vectors([&](auto width) __attribute__((always_inline)) {
-      multiply_few<decltype(width)::value>(scores, a.keys, rows, a.v + source, a.features, a.keys,
-                                           a.features, a.y + at, a.features);
+      multiply_few<kWidth>(scores, a.keys, rows, a.v + source, a.features, a.keys, a.features,
+                           a.y + at, a.features);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t f = 0; f < a.features; ++f) a.y[at + r * a.features + f] *= factors[r];
     });
   };
   device.parallel_ranges(lanes, 1, [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane)
       for (int64_t task = lane; task < tasks; task += lanes)
-        run(task, scratch + lane * kAttentionRows * a.keys);
+        run(task, scratch + lane * block * a.keys);
   });
 }
 
@@ -193,7 +227,7 @@ struct HeadLayout {
   }
 };
 
-/// Copies heads to (batches, heads, tokens, features) of float, times a factor. Tokens behind the
+/// Heads that become (batches, heads, tokens, features) of float, times a factor. Tokens behind the
 /// end are 0.
 template <class E> struct GatherHeads {
   const E* from;
@@ -203,6 +237,7 @@ template <class E> struct GatherHeads {
   bool transposes = false;  ///< to (batches, heads, features, tokens)
   float factor = 1;
 
+#if defined(__CUDACC__)
   TENON_HD void operator()(int64_t i) const {
     const int64_t feature = transposes ? i / tokens % features : i % features;
     const int64_t token = transposes ? i % tokens : i / features % tokens;
@@ -210,6 +245,48 @@ template <class E> struct GatherHeads {
     const int64_t at = layout.at(batch, token, head);
     to[i] = at < 0 ? 0.f : static_cast<float>(from[at + feature * layout.feature]) * factor;
   }
+#else
+  static constexpr int64_t kTokens = kTilePixels, kFeatures = kTileChannels;
+
+  /// Up to kTokens tokens of a head, counted over all batches.
+  void operator()(int64_t head, int64_t token) const {
+    const int64_t count = std::min(kTokens, tokens - token);
+    float* const first = to + head * tokens * features;
+    int64_t at[kTokens];
+    for (int64_t t = 0; t < count; ++t) at[t] = layout.at(head / heads, token + t, head % heads);
+    alignas(64) float tile[kTokens * kFeatures];
+    for (int64_t f = 0; f < features; f += kFeatures) {
+      const int64_t some = std::min(kFeatures, features - f);
+      // The tile lies as the tensor does: with features or tokens side by side.
+      const bool has_rows_of_features = layout.feature == 1;
+      if (has_rows_of_features)
+        for (int64_t t = 0; t < count; ++t) read(at[t] + f, at[t] < 0, some, tile + t * kFeatures);
+      else
+        for (int64_t k = 0; k < some; ++k)
+          for (int64_t t = 0; t < count; ++t)
+            tile[k * kTokens + t] =
+                at[t] < 0 ? 0 : static_cast<float>(from[at[t] + (f + k) * layout.feature]) * factor;
+      float* const target = transposes ? first + f * tokens + token : first + token * features + f;
+      const int64_t step = transposes ? tokens : features;
+      const int64_t rows = has_rows_of_features ? count : some;
+      const int64_t columns = has_rows_of_features ? some : count;
+      if (has_rows_of_features == transposes)
+        transpose(tile, kFeatures, rows, columns, target, step);
+      else
+        for (int64_t r = 0; r < rows; ++r)
+          std::copy_n(tile + r * kFeatures, columns, target + r * step);
+    }
+  }
+
+ private:
+  static_assert(kTokens == kFeatures);
+  void read(int64_t at, bool is_behind, int64_t count, float* row) const {
+    if (is_behind) return static_cast<void>(std::fill_n(row, count, 0.f));
+    kit::convert(from + at, row, count);
+    if (factor != 1)
+      for (int64_t i = 0; i < count; ++i) row[i] *= factor;
+  }
+#endif
 };
 /// The way back; integers are rounded, and clamped to what E holds. Tokens behind the end stay.
 template <class E> struct ScatterHeads {
@@ -219,16 +296,56 @@ template <class E> struct ScatterHeads {
   int64_t heads, tokens, features;
   float factor = 1;
 
+#if defined(__CUDACC__)
   TENON_HD void operator()(int64_t i) const {
     const int64_t feature = i % features, token = i / features % tokens;
     const int64_t head = i / (features * tokens) % heads, batch = i / (features * tokens * heads);
     const int64_t at = layout.at(batch, token, head);
-    if (at < 0) return;
-    float value = from[i] * factor;
+    if (at >= 0) to[at + feature * layout.feature] = element(from[i]);
+  }
+#else
+  static constexpr int64_t kTokens = 64;
+
+  /// Up to kTokens tokens of a head, counted over all batches.
+  void operator()(int64_t head, int64_t token) const {
+    const int64_t count = std::min(kTokens, tokens - token);
+    const float* const first = from + (head * tokens + token) * features;
+    int64_t at[kTokens];
+    for (int64_t t = 0; t < count; ++t) at[t] = layout.at(head / heads, token + t, head % heads);
+    if (layout.feature == 1) {
+      for (int64_t t = 0; t < count; ++t)
+        for (int64_t f = 0; f < features && at[t] >= 0; ++f)
+          to[at[t] + f] = element(first[t * features + f]);
+    } else {
+      for (int64_t f = 0; f < features; ++f)
+        for (int64_t t = 0; t < count; ++t)
+          if (at[t] >= 0) to[at[t] + f * layout.feature] = element(first[t * features + f]);
+    }
+  }
+#endif
+
+ private:
+  TENON_HD E element(float value) const {
+    value *= factor;
     if constexpr (std::is_same_v<E, int8_t>) value = fminf(fmaxf(rintf(value), -128.f), 127.f);
-    to[at + feature * layout.feature] = static_cast<E>(value);
+    return static_cast<E>(value);
   }
 };
+
+/// Runs a GatherHeads or ScatterHeads over all heads of all batches.
+template <class Move>
+void move_heads(const kit::Device& device, const Move& move, int64_t batches) {
+#if defined(__CUDACC__)
+  device.parallel_for(batches * move.heads * move.tokens * move.features, move);
+#else
+  const int64_t tiles = (move.tokens + move.kTokens - 1) / move.kTokens;
+  device.parallel_ranges(batches * move.heads * tiles, 1, [&](int64_t begin, int64_t end) {
+    with_wide_vectors([&, begin, end](auto) {
+      for (int64_t i = begin; i < end; ++i) move(i / tiles, i % tiles * move.kTokens);
+    });
+  });
+#endif
+}
 
 /// Memory for the tensors of a HeadAttention, and for its scores.
 struct HeadMemory {
@@ -266,14 +383,18 @@ void attend_heads_of(const kit::Device& device, HeadAttention a, const HeadTenso
   if (a.rows() * a.features == 0) return;
   Carver carver(device.workspace);
   const HeadMemory memory(carver, a);
-  const int64_t keys = a.batches * a.key_heads * a.keys * a.features;
-  device.parallel_for(a.rows() * a.features,
-                      GatherHeads<E>{t.q, memory.q, t.q_layout, a.heads, a.queries, a.features,
-                                     false, t.in_factor});
-  device.parallel_for(keys, GatherHeads<E>{t.k, memory.k, t.k_layout, a.key_heads, a.keys,
-                                           a.features, true, t.in_factor});
-  device.parallel_for(keys, GatherHeads<E>{t.v, memory.v, t.v_layout, a.key_heads, a.keys,
-                                           a.features, false, t.in_factor});
+  move_heads(
+      device,
+      GatherHeads<E>{t.q, memory.q, t.q_layout, a.heads, a.queries, a.features, false, t.in_factor},
+      a.batches);
+  move_heads(
+      device,
+      GatherHeads<E>{t.k, memory.k, t.k_layout, a.key_heads, a.keys, a.features, true, t.in_factor},
+      a.batches);
+  move_heads(device,
+             GatherHeads<E>{t.v, memory.v, t.v_layout, a.key_heads, a.keys, a.features, false,
+                            t.in_factor},
+             a.batches);
   a.q = memory.q;
   a.k = memory.k;
   a.v = memory.v;
@@ -281,8 +402,10 @@ void attend_heads_of(const kit::Device& device, HeadAttention a, const HeadTenso
   kit::Device rest = device;
   rest.workspace = memory.scores;
   attend_heads(rest, a, bias);
-  device.parallel_for(a.rows() * a.features, ScatterHeads<E>{memory.y, t.y, t.y_layout, a.heads,
-                                                             a.queries, a.features, t.out_factor});
+  move_heads(
+      device,
+      ScatterHeads<E>{memory.y, t.y, t.y_layout, a.heads, a.queries, a.features, t.out_factor},
+      a.batches);
 }
 
 }  // namespace tenon::kernels::inline TENON_TARGET
