@@ -29,13 +29,17 @@ struct EmbeddedToken {
     }
     return token - starts[low];
   }
-  TENON_HD float operator()(int64_t token, int64_t i) const {
+  struct Row {
+    const float *word, *kind, *position;
+    TENON_HD float operator()(int64_t i) const { return word[i] + kind[i] + position[i]; }
+  };
+  TENON_HD Row row(int64_t token) const {
     const auto within = [](int64_t at, int64_t count) {
       return at < 0 ? 0 : at < count ? at : count - 1;
     };
-    return words[within(tokens[token], word_count) * size + i]
-           + kinds[within(segments[token], kind_count) * size + i]
-           + positions[within(position(token), position_count) * size + i];
+    return {words + within(tokens[token], word_count) * size,
+            kinds + within(segments[token], kind_count) * size,
+            positions + within(position(token), position_count) * size};
   }
 };
 
@@ -111,8 +115,9 @@ struct Embedding {
       require("position", source.position(i), source.position_count);
     }
 #endif
-    device.parallel_rows(tokens.shape.volume(), NormalizeSource<float, EmbeddedToken>{
-                                                    source, y, scale, shift, size(), 1, sums});
+    normalize_source(
+        device, tokens.shape.volume(),
+        NormalizeSource<float, EmbeddedToken>{source, y, scale, shift, size(), 1, sums});
   }
 
  private:

@@ -3,6 +3,7 @@
 //
 // - GroupNormalizationPlugin 1 (TensorRT) and GroupNormPluginDynamic 1 (amirstan_plugin);
 // - GroupNorm 1 (TensorRT 8.5, for Stable Diffusion): 32 groups, and x * sigmoid(x) behind it.
+#include <tenon/kernels/elementary.h>
 #include <tenon/kernels/normalization.h>
 #include <tenon/plugin.h>
 
@@ -75,9 +76,11 @@ TENON_PLUGIN(GroupNormPluginDynamic);
 
 template <class E> struct Swish {
   E* y;
-  TENON_HD void operator()(int64_t i) const {
-    const auto x = static_cast<float>(y[i]);
-    y[i] = static_cast<E>(x / (1 + expf(-x)));
+  TENON_HD void operator()(int64_t, int64_t first, int64_t count) const {
+    const InputSpan<E> x(y + first, count);
+    const OutputSpan<E> to(y + first);
+    for (int64_t i = 0; i < count; ++i) to[i] = kernels::silu(x[i]);
+    to.store(count);
   }
 };
 
@@ -103,7 +106,7 @@ struct GroupNorm : GroupNormalization {
   void run(const Device& device, Tensor<const E> x, Tensor<const float> gamma,
            Tensor<const float> beta, Tensor<E> y) const {
     normalize_groups(device, x, gamma.data, beta.data, y);
-    if (has_swish) device.parallel_for(y.shape.volume(), Swish<E>{y.data});
+    if (has_swish) device.parallel_spans(1, y.shape.volume(), Swish<E>{y.data});
   }
 };
 TENON_PLUGIN(GroupNorm);

@@ -34,15 +34,24 @@ template <class E> struct NormalizeImage : Normalized<E> {
   }
 };
 
-template <class E> struct NormalizePixel : Normalized<E> {
-  TENON_HD void operator()(int64_t pixel) const {
-    const int64_t plane = this->plane;
-    const int64_t first = pixel / plane * this->channels * plane + pixel % plane;
-    const int64_t end = first + this->channels * plane;
-    float squares = 0;
-    for (int64_t i = first; i < end; i += plane) squares += this->square(i);
-    const float factor = this->factor(squares);
-    for (int64_t i = first; i < end; i += plane) this->put(i, factor);
+template <class E> struct NormalizePixels : Normalized<E> {
+  TENON_HD void operator()(int64_t image, int64_t pixel, int64_t count) const {
+    const int64_t first = image * this->channels * this->plane + pixel;
+    float factors[kSpan];
+    for (int64_t i = 0; i < count; ++i) factors[i] = 0;
+    for (int64_t c = 0; c < this->channels; ++c) {
+      const InputSpan<E> from(this->x + first + c * this->plane, count);
+      for (int64_t i = 0; i < count; ++i) factors[i] += from[i] * from[i];
+    }
+    for (int64_t i = 0; i < count; ++i) factors[i] = this->factor(factors[i]);
+    for (int64_t c = 0; c < this->channels; ++c) {
+      const int64_t at = first + c * this->plane;
+      const float weight = this->weights[this->weight_count == 1 ? 0 : c];
+      const InputSpan<E> from(this->x + at, count);
+      const OutputSpan<E> to(this->y + at);
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i] * factors[i] * weight;
+      to.store(count);
+    }
   }
 };
 
@@ -88,7 +97,7 @@ struct L2Normalization {
     if (across_spatial)
       device.parallel_rows(x.shape[0], NormalizeImage<E>{all});
     else
-      device.parallel_for(x.shape[0] * plane, NormalizePixel<E>{all});
+      device.parallel_spans(x.shape[0], plane, NormalizePixels<E>{all});
   }
 };
 TENON_PLUGIN(L2Normalization);

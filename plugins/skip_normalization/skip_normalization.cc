@@ -16,10 +16,19 @@ template <class E> struct SkipSum {
   const float* bias;  // or null
   int64_t size, step;
 
-  TENON_HD float operator()(int64_t row, int64_t i) const {
-    const int64_t at = step == 1 ? row * size + i : row + i * step;
-    return static_cast<float>(x[at]) + static_cast<float>(skip[at])
-           + (bias != nullptr ? bias[i] : 0.f);
+  struct Row {
+    const E *x, *skip;
+    const float* bias;
+    int64_t step;
+
+    TENON_HD float operator()(int64_t i) const {
+      return static_cast<float>(x[i * step]) + static_cast<float>(skip[i * step])
+             + (bias != nullptr ? bias[i] : 0.f);
+    }
+  };
+  TENON_HD Row row(int64_t row) const {
+    const int64_t first = step == 1 ? row * size : row;
+    return {x + first, skip + first, bias, step};
   }
 };
 
@@ -67,8 +76,8 @@ struct SkipNormalization {
                 *shift = constants_of(device, carver, beta);
     const float* before = constants_of(device, carver, bias);
     const Split s = x.shape.split(axis);
-    device.parallel_rows(
-        s.outer * s.inner,
+    normalize_source(
+        device, s.outer * s.inner,
         NormalizeSource<E, SkipSum<E>>{
             {x.data, skip.data, before, s.n, s.inner}, y, scale, shift, s.n, s.inner, sums});
   }

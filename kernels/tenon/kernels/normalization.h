@@ -250,10 +250,10 @@ __global__ void __launch_bounds__(RowParts::kThreads)
 #else
 
 // One pass over memory: rows up to some megabytes are still in the L2 cache when they are
-// written.
+// written. What is read of shorter ones is kept.
 template <class Source, class P> struct NormalizeRow {
   using E = typename Source::Type;
-  static constexpr int64_t kBlock = 2048, kLanes = 32;
+  static constexpr int64_t kBlock = 2048, kLanes = 32, kKept = 4096;
 
   Source x;
   E* y;
@@ -263,26 +263,41 @@ template <class Source, class P> struct NormalizeRow {
 
   void operator()(const kit::Team&, int64_t row) const {
     const int64_t first = row * layout.length(), parameter = layout.parameter(row);
-    const Moments moments = moments_of(first);
-    if (layout.inner == 1) return write_elements(first, moments, parameter);
+    alignas(64) float kept[kKept];
+    const Row from{x, first,
+                   layout.length() > kKept ? nullptr : x.read(first, layout.length(), kept)};
+    const Moments moments = moments_of(from);
+    if (layout.inner == 1) return write_elements(from, moments, parameter);
     for (int64_t c = 0; c < layout.channels; ++c)
-      write_channel(first + c * layout.inner, {moments, options, value(scale, parameter + c, 1),
-                                               value(bias, parameter + c, 0)});
+      write_channel(
+          from, c * layout.inner,
+          {moments, options, value(scale, parameter + c, 1), value(bias, parameter + c, 0)});
   }
 
  private:
+  struct Row {
+    const Source& x;
+    int64_t first;
+    const float* kept;  // all of it, or null
+
+    // Elements [at, at + n), in `buffer` or elsewhere.
+    const float* read(int64_t at, int64_t n, float* buffer) const {
+      return kept != nullptr ? kept + at : x.read(first + at, n, buffer);
+    }
+  };
+
   static float value(const P* list, int64_t i, float neutral) {
     return list == nullptr ? neutral : static_cast<float>(list[i]);
   }
 
   // Distances of a block are taken from the mean of what came before it: that costs no accuracy
   // when the block's own mean is elsewhere, as the variance of the row is then at least as large.
-  Moments moments_of(int64_t first) const {
+  Moments moments_of(const Row& row) const {
     alignas(64) float buffer[kBlock];
     Moments moments;
     for (int64_t at = 0; at < layout.length(); at += kBlock) {
       const int64_t n = std::min(kBlock, layout.length() - at);
-      const float* block = x.read(first + at, n, buffer);
+      const float* block = row.read(at, n, buffer);
       const double origin = at == 0 ? moments_of(block, n, 0).mean : moments.mean;
       moments.add(moments_of(block, n, static_cast<float>(origin)));
     }
@@ -315,8 +330,8 @@ template <class Source, class P> struct NormalizeRow {
     return sum;
   }
 
-  void write_channel(int64_t first, const NormalizedChannel& normalized) const {
-    write(first, layout.inner, [&](const float* from, float* to, int64_t n) {
+  void write_channel(const Row& row, int64_t at, const NormalizedChannel& normalized) const {
+    write(row, at, layout.inner, [&](const float* from, float* to, int64_t n) {
       with_wide_vectors([=, f = normalized](auto) {
         const NormalizedChannel g = f;  // not in memory, which `to` could point at
         for (int64_t i = 0; i < n; ++i) to[i] = g(from[i]);
@@ -325,10 +340,10 @@ template <class Source, class P> struct NormalizeRow {
   }
 
   // Each element has its own scale and bias.
-  void write_elements(int64_t first, const Moments& moments, int64_t parameter) const {
+  void write_elements(const Row& row, const Moments& moments, int64_t parameter) const {
     const NormalizedChannel normalized(moments, {options.epsilon, 1}, 1, 0);
     int64_t at = parameter;
-    write(first, layout.channels, [&](const float* from, float* to, int64_t n) {
+    write(row, 0, layout.channels, [&](const float* from, float* to, int64_t n) {
       alignas(64) float scales[kBlock], biases[kBlock];
       const float* s = spread(scale, at, n, 1, scales);
       const float* b = spread(bias, at, n, 0, biases);
@@ -348,17 +363,19 @@ template <class Source, class P> struct NormalizeRow {
     return buffer;
   }
 
-  // body(from, to, n) over blocks of [first, first + length).
-  template <class F> void write(int64_t first, int64_t length, const F& body) const {
+  // body(from, to, n) over blocks of elements [first, first + length) of a row.
+  template <class F>
+  void write(const Row& row, int64_t first, int64_t length, const F& body) const {
     alignas(64) float buffer[kBlock], result[kBlock];
     for (int64_t at = 0; at < length; at += kBlock) {
       const int64_t n = std::min(kBlock, length - at);
-      const float* from = x.read(first + at, n, buffer);
+      const float* from = row.read(first + at, n, buffer);
+      E* const to = y + row.first + first + at;
       if constexpr (std::is_same_v<E, float>) {
-        body(from, y + first + at, n);
+        body(from, to, n);
       } else {
         body(from, result, n);
-        kit::convert(result, y + first + at, n);
+        kit::convert(result, to, n);
       }
     }
   }

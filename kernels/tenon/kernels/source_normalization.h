@@ -8,8 +8,8 @@
 
 namespace tenon::kernels::inline TENON_TARGET {
 
-/// Times gamma and plus beta, which have `size` elements. source(row, i) gives element `i` of a
-/// row; in y the elements of a row are `step` apart.
+/// Times gamma and plus beta, which have `size` elements. source.row(r) gives a function of i, the
+/// elements of a row; in y the elements of a row are `step` apart.
 template <class E, class Source> struct NormalizeSource {
   static constexpr float kEpsilon = 0x1p-23f;  // so that a row of equal elements is finite
 
@@ -20,19 +20,64 @@ template <class E, class Source> struct NormalizeSource {
   E* sums = nullptr;  // where the source's elements go as well
 
   TENON_DEVICE void operator()(const kit::Team& team, int64_t row) const {
+    const auto elements = source.row(row);
     const int64_t first = step == 1 ? row * size : row;
     const auto count = static_cast<float>(size);
-    const float mean = team.sum(size, [&](int64_t i) { return source(row, i); }) / count;
+    const float mean = team.sum(size, [&](int64_t i) { return elements(i); }) / count;
     const float variance = team.sum(size, [&](int64_t i) {
-      return (source(row, i) - mean) * (source(row, i) - mean);
+      return (elements(i) - mean) * (elements(i) - mean);
     }) / count;
     const float scale = 1 / sqrtf(variance + kEpsilon);
     team.each(size, [&](int64_t i) {
-      const float value = source(row, i);
+      const float value = elements(i);
       y[first + i * step] = static_cast<E>((value - mean) * scale * gamma[i] + beta[i]);
       if (sums != nullptr) sums[first + i * step] = static_cast<E>(value);
     });
   }
+
+#if !defined(__CUDACC__)
+  /// Rows [first, first + count) where those lie side by side.
+  void operator()(int64_t, int64_t first, int64_t count) const {
+    constexpr int64_t kRows = 64;  // of which a pass leaves more in the cache than of all
+    for (; count > 0; first += kRows, count -= kRows) normalize(first, std::min(kRows, count));
+  }
+
+ private:
+  void normalize(int64_t first, int64_t count) const {
+    float mean[kit::kSpan] = {}, scale[kit::kSpan] = {};
+    for (int64_t i = 0; i < size; ++i)
+      for (int64_t r = 0; r < count; ++r) mean[r] += source.row(first + r)(i);
+    for (int64_t r = 0; r < count; ++r) mean[r] /= static_cast<float>(size);
+    for (int64_t i = 0; i < size; ++i)
+      for (int64_t r = 0; r < count; ++r) {
+        const float distance = source.row(first + r)(i) - mean[r];
+        scale[r] += distance * distance;
+      }
+    for (int64_t r = 0; r < count; ++r)
+      scale[r] = 1 / sqrtf(scale[r] / static_cast<float>(size) + kEpsilon);
+    for (int64_t i = 0; i < size; ++i)
+      for (int64_t r = 0; r < count; ++r) {
+        const float value = source.row(first + r)(i);
+        y[first + r + i * step] = static_cast<E>((value - mean[r]) * scale[r] * gamma[i] + beta[i]);
+        if (sums != nullptr) sums[first + r + i * step] = static_cast<E>(value);
+      }
+  }
+#endif
 };
+
+template <class E, class Source>
+void normalize_source(const kit::Device& device, int64_t rows,
+                      const NormalizeSource<E, Source>& normalize) {
+#if !defined(__CUDACC__)
+  if (normalize.step > 1) return device.parallel_spans(1, rows, normalize);
+  device.parallel_ranges(rows, 1, [&](int64_t begin, int64_t end) {
+    kit::with_wide_vectors([&, begin, end](auto) {
+      for (int64_t row = begin; row < end; ++row) normalize(kit::Team{}, row);
+    });
+  });
+#else
+  device.parallel_rows(rows, normalize);
+#endif
+}
 
 }  // namespace tenon::kernels::inline TENON_TARGET
