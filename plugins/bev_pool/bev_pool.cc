@@ -8,26 +8,30 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 
 namespace {
 
-// One channel of one interval: points that fall into one cell of the grid.
+// Some channels of one interval: points that fall into one cell of the grid.
 template <class E> struct PoolInterval {
   const E *depth, *features;
   const int32_t *depth_ranks, *feature_ranks, *cells, *starts, *lengths;
   E* y;
   int64_t channels, depths, pixels, points, cell_count;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t interval = i / channels, channel = i % channels;
+  TENON_HD void operator()(int64_t interval, int64_t channel, int64_t some) const {
     const int64_t first = starts[interval], count = lengths[interval];
     if (first < 0 || count <= 0 || first + count > points) return;
     const int64_t cell = cells[first];
     if (cell < 0 || cell >= cell_count) return;
-    float sum = 0;
+    float sums[kSpan];
+    for (int64_t c = 0; c < some; ++c) sums[c] = 0;
     for (int64_t p = first; p < first + count; ++p) {
       const int64_t d = depth_ranks[p], f = feature_ranks[p];
       if (d < 0 || d >= depths || f < 0 || f >= pixels) continue;
-      sum += static_cast<float>(depth[d]) * static_cast<float>(features[f * channels + channel]);
+      const auto weight = static_cast<float>(depth[d]);
+      const InputSpan<E> from(features + f * channels + channel, some);
+      for (int64_t c = 0; c < some; ++c) sums[c] += weight * from[c];
     }
-    y[cell * channels + channel] = static_cast<E>(sum);
+    const OutputSpan<E> to(y + cell * channels + channel);
+    for (int64_t c = 0; c < some; ++c) to[c] = sums[c];
+    to.store(some);
   }
 };
 
@@ -101,10 +105,10 @@ struct BevPoolV2 {
                                     + std::to_string(points) + " points");
 #endif
     kernels::fill(device, y.data, y.shape.volume(), static_cast<E>(0.f));
-    device.parallel_for(starts.shape.volume() * channels,
-                        PoolInterval<E>{depth.data, features.data, depth_ranks.data,
-                                        feature_ranks.data, cells.data, starts.data, lengths.data,
-                                        y.data, channels, depths, pixels, points, cell_count});
+    device.parallel_spans(starts.shape.volume(), channels,
+                          PoolInterval<E>{depth.data, features.data, depth_ranks.data,
+                                          feature_ranks.data, cells.data, starts.data, lengths.data,
+                                          y.data, channels, depths, pixels, points, cell_count});
   }
 };
 TENON_PLUGIN(BevPoolV2);

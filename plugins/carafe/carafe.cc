@@ -8,28 +8,41 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 
 namespace {
 
-// One element of the result: a window of the features, weighed by the mask of its place.
-template <class E> struct ReassembledElement {
+// Some elements of a line of the result: each is a window of the features, weighed by the mask of
+// its place.
+template <class E> struct ReassembledLine {
   const E *features, *masks;
   E* y;
   int64_t channels, in_height, in_width, height, width, kernel, groups, scale;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t column = i % width, row = i / width % height;
-    const int64_t channel = i / (width * height) % channels,
-                  image = i / (width * height * channels);
+  TENON_HD void operator()(int64_t line, int64_t first, int64_t count) const {
+    const int64_t row = line % height, channel = line / height % channels,
+                  image = line / height / channels;
     const int64_t group = channel / (channels / groups), taps = kernel * kernel;
-    const E* plane = features + (image * channels + channel) * in_height * in_width;
-    const E* mask = masks + ((image * groups + group) * taps * height + row) * width + column;
-    const int64_t top = row / scale - (kernel - 1) / 2, left = column / scale - (kernel - 1) / 2;
-    float sum = 0;
-    for (int64_t k = 0; k < taps; ++k) {
-      const int64_t r = top + k / kernel, c = left + k % kernel;
-      if (r < 0 || r >= in_height || c < 0 || c >= in_width) continue;
-      sum += static_cast<float>(plane[r * in_width + c])
-             * static_cast<float>(mask[k * height * width]);
+    const E* const plane = features + line / height * in_height * in_width;
+    const E* const mask = masks + ((image * groups + group) * taps * height + row) * width + first;
+    float sums[kSpan];
+    int32_t left[kSpan];  // columns of the features where windows begin
+    for (int64_t i = 0; i < count; ++i) {
+      sums[i] = 0;
+      left[i] = static_cast<int32_t>((first + i) / scale - (kernel - 1) / 2);
     }
-    y[i] = static_cast<E>(sum);
+    for (int64_t k = 0; k < taps; ++k) {
+      const int64_t r = row / scale - (kernel - 1) / 2 + k / kernel;
+      if (r < 0 || r >= in_height) continue;
+      const E* const from = plane + r * in_width;
+      const auto beside = static_cast<int32_t>(k % kernel), end = static_cast<int32_t>(in_width);
+      const InputSpan<E> weight(mask + k * height * width, count);
+      for (int64_t i = 0; i < count; ++i) {
+        const int32_t c = left[i] + beside;
+        const bool is_inside = c >= 0 && c < end;
+        const auto share = static_cast<float>(from[is_inside ? c : 0]) * weight[i];
+        sums[i] += is_inside ? share : 0;
+      }
+    }
+    const OutputSpan<E> to(y + line * width + first);
+    for (int64_t i = 0; i < count; ++i) to[i] = sums[i];
+    to.store(count);
   }
 };
 
@@ -67,10 +80,10 @@ struct Carafe {
   }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> masks, Tensor<E> y) const {
-    device.parallel_for(
-        y.shape.volume(),
-        ReassembledElement<E>{x.data, masks.data, y.data, x.shape[1], x.shape[2], x.shape[3],
-                              y.shape[2], y.shape[3], kernel, groups, static_cast<int64_t>(scale)});
+    device.parallel_spans(
+        y.shape[0] * y.shape[1] * y.shape[2], y.shape[3],
+        ReassembledLine<E>{x.data, masks.data, y.data, x.shape[1], x.shape[2], x.shape[3],
+                           y.shape[2], y.shape[3], kernel, groups, static_cast<int64_t>(scale)});
   }
 };
 

@@ -2,13 +2,16 @@
 // CropAndResizeDynamic 1 and 2 (TensorFlow's crop_and_resize), PyramidROIAlign_TRT and
 // MultilevelCropAndResize_TRT 1 (Mask R-CNN), all of TensorRT. The result is (N, boxes, C, height,
 // width).
+#include <tenon/kernels/pixels.h>
 #include <tenon/kernels/roi_region.h>
+#include <tenon/kernels/workspace.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
 using kernels::FeatureMap;
+using kernels::Tap;
 
 namespace {
 
@@ -48,10 +51,11 @@ template <class E> struct CropMaps {
   }
 };
 
-// A bilinear sample; 0 outside of [0, extent - 1] unless it is clamped.
-template <class E>
-TENON_HD float crop_sample(const E* plane, int64_t height, int64_t width, float y, float x,
-                           bool clamps) {
+// What a bilinear sample reads: nothing outside of [0, extent - 1] unless it is clamped. Returns
+// how many taps there are, up to kSampleTaps.
+constexpr int kSampleTaps = 4;
+TENON_HD inline int64_t crop_taps(int64_t height, int64_t width, float y, float x, bool clamps,
+                                  int64_t step, float weight, Tap* taps) {
   const auto bottom = static_cast<float>(height - 1), right = static_cast<float>(width - 1);
   if (clamps) {
     y = fminf(fmaxf(y, 0.f), bottom);
@@ -63,39 +67,134 @@ TENON_HD float crop_sample(const E* plane, int64_t height, int64_t width, float 
   const int64_t column = std::min(static_cast<int64_t>(x), width - 1);
   const int64_t below = row + (row + 1 < height), beside = column + (column + 1 < width);
   const float down = y - static_cast<float>(row), across = x - static_cast<float>(column);
-  const auto read = [&](int64_t r, int64_t c) { return static_cast<float>(plane[r * width + c]); };
-  const float above = read(row, column) + (read(row, beside) - read(row, column)) * across;
-  const float under = read(below, column) + (read(below, beside) - read(below, column)) * across;
-  return above + (under - above) * down;
+  taps[0] = {(row * width + column) * step, (1 - down) * (1 - across) * weight};
+  taps[1] = {(row * width + beside) * step, (1 - down) * across * weight};
+  taps[2] = {(below * width + column) * step, down * (1 - across) * weight};
+  taps[3] = {(below * width + beside) * step, down * across * weight};
+  return kSampleTaps;
 }
 
-// One element of the result. `crops` gives the Crop of a box from its four numbers.
-template <class E, class Crops> struct CropElement {
+// The taps of sample `sample` of a pixel of the result.
+template <class E>
+TENON_HD int64_t sample_taps(const Crop& crop, const FeatureMap<E>& map, int64_t row,
+                             int64_t column, int64_t sample, int64_t step, Tap* taps) {
+  const int64_t across = crop.columns.samples;
+  return crop_taps(map.height, map.width, crop.rows.at(row, sample / across),
+                   crop.columns.at(column, sample % across), crop.clamps, step,
+                   1 / static_cast<float>(crop.rows.samples * across), taps);
+}
+
+// Boxes of a call. `crops` gives the Crop of a box from its four numbers.
+template <class E, class Crops> struct CropCall {
   CropMaps<E> maps;
   Crops crops;
   const E* boxes;
   E* y;
   int64_t boxes_of_image, channels, height, width;
 
-  TENON_HD void operator()(int64_t i) const {
-    const int64_t column = i % width, row = i / width % height;
-    const int64_t channel = i / (width * height) % channels, box = i / (width * height * channels);
+  TENON_HD Crop crop(int64_t box) const {
     float numbers[4];
     for (int k = 0; k < 4; ++k) numbers[k] = static_cast<float>(boxes[box * 4 + k]);
-    const Crop crop = crops(maps, numbers);
-    y[i] = static_cast<E>(0.f);
-    if (crop.map < 0) return;
-    const FeatureMap<E>& map = maps.map[crop.map];
-    const E* plane =
-        map.data + (box / boxes_of_image * channels + channel) * map.height * map.width;
-    float sum = 0;
-    for (int64_t a = 0; a < crop.rows.samples; ++a)
-      for (int64_t b = 0; b < crop.columns.samples; ++b)
-        sum += crop_sample(plane, map.height, map.width, crop.rows.at(row, a),
-                           crop.columns.at(column, b), crop.clamps);
-    y[i] = static_cast<E>(sum / static_cast<float>(crop.rows.samples * crop.columns.samples));
+    return crops(maps, numbers);
   }
 };
+
+#if defined(__CUDACC__)
+
+// One element of the result.
+template <class E, class Crops> struct CropElement {
+  CropCall<E, Crops> call;
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t column = i % call.width, row = i / call.width % call.height;
+    const int64_t channel = i / (call.width * call.height) % call.channels;
+    const int64_t box = i / (call.width * call.height * call.channels);
+    const Crop crop = call.crop(box);
+    call.y[i] = static_cast<E>(0.f);
+    if (crop.map < 0) return;
+    const FeatureMap<E>& map = call.maps.map[crop.map];
+    const E* plane =
+        map.data + (box / call.boxes_of_image * call.channels + channel) * map.height * map.width;
+    float sum = 0;
+    for (int64_t s = 0; s < crop.rows.samples * crop.columns.samples; ++s) {
+      Tap taps[kSampleTaps];
+      const int64_t count = sample_taps(crop, map, row, column, s, 1, taps);
+      for (int64_t t = 0; t < count; ++t)
+        sum += taps[t].weight * static_cast<float>(plane[taps[t].offset]);
+    }
+    call.y[i] = static_cast<E>(sum);
+  }
+};
+
+#else
+
+// Some pixels of a box at a time, of maps whose channels lie side by side.
+template <class E, class Crops> class BoxCropper {
+ public:
+  BoxCropper(const CropCall<E, Crops>& call, const float* const* pixels)
+      : call_(call), pixels_(pixels) {}
+
+  template <int width> void run(int64_t box) {
+    const Crop crop = call_.crop(box);
+    const int64_t plane = call_.height * call_.width;
+    E* const y = call_.y + box * call_.channels * plane;
+    if (crop.map < 0)
+      return static_cast<void>(std::fill_n(y, call_.channels * plane, static_cast<E>(0.f)));
+    const FeatureMap<E>& map = call_.maps.map[crop.map];
+    const float* const image =
+        pixels_[crop.map] + box / call_.boxes_of_image * map.height * map.width * call_.channels;
+    const int64_t samples = crop.rows.samples * crop.columns.samples;
+    const int64_t together = std::min(samples, kMaxSamples);
+    const int64_t block = std::clamp<int64_t>(kMaxSamples / samples, 1, kernels::kTilePixels);
+    for (int64_t first = 0; first < plane; first += block) {
+      const int64_t some = std::min(block, plane - first);
+      if (together == samples) find(crop, map, first, some, 0, samples);
+      for (int64_t c = 0; c < call_.channels; c += kernels::kTileChannels) {
+        const int64_t channels = std::min(kernels::kTileChannels, call_.channels - c);
+        std::fill_n(tile_, some * kernels::kTileChannels, 0.f);
+        for (int64_t s = 0; s < samples; s += together) {
+          const int64_t parts = std::min(together, samples - s);
+          if (together != samples) find(crop, map, first, some, s, parts);
+          for (int64_t p = 0; p < some; ++p)
+            kernels::sum_pixels<width, true>(image + c, taps_ + p * parts * kSampleTaps, count_[p],
+                                             channels, tile_ + p * kernels::kTileChannels);
+        }
+        kernels::pixels_to_planes(tile_, kernels::kTileChannels, some, channels,
+                                  y + c * plane + first, plane);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kMaxSamples = 256;
+
+  // What `parts` samples from `sample` on of some pixels read.
+  void find(const Crop& crop, const FeatureMap<E>& map, int64_t first, int64_t some, int64_t sample,
+            int64_t parts) {
+    for (int64_t p = 0; p < some; ++p) {
+      Tap* const taps = taps_ + p * parts * kSampleTaps;
+      count_[p] = 0;
+      for (int64_t s = 0; s < parts; ++s)
+        count_[p] += sample_taps(crop, map, (first + p) / call_.width, (first + p) % call_.width,
+                                 sample + s, call_.channels, taps + count_[p]);
+    }
+  }
+
+  const CropCall<E, Crops>& call_;
+  const float* const* pixels_;  // of each map
+  Tap taps_[kMaxSamples * kSampleTaps];
+  int64_t count_[kernels::kTilePixels];
+  alignas(64) float tile_[kernels::kTilePixels * kernels::kTileChannels];
+};
+
+#endif
+
+// Bytes for the maps as floats.
+size_t crop_workspace(std::span<const Shape> maps) {
+  kernels::Carver carver;
+  for (const Shape& map : maps) carver.array<float>(map.volume());
+  return carver.bytes();
+}
 
 // Maps (N, C, height, width) and boxes (N, count, 4), or (N, count, 4, 1).
 void require_crops(const Shape& boxes, std::span<const Shape> maps) {
@@ -123,9 +222,29 @@ Extents crop_extents(const Extents& boxes, const Extents& map, int64_t height, i
 template <class E, class Crops>
 void crop_all(const Device& device, const Crops& crops, const CropMaps<E>& maps,
               const Tensor<const E>& boxes, const Tensor<E>& y) {
-  device.parallel_for(y.shape.volume(),
-                      CropElement<E, Crops>{maps, crops, boxes.data, y.data, boxes.shape[1],
-                                            y.shape[2], y.shape[3], y.shape[4]});
+  const CropCall<E, Crops> call{maps,           crops,      boxes.data, y.data,
+                                boxes.shape[1], y.shape[2], y.shape[3], y.shape[4]};
+  if (y.shape.volume() == 0) return;
+#if defined(__CUDACC__)
+  device.parallel_for(y.shape.volume(), CropElement<E, Crops>{call});
+#else
+  kernels::Carver carver(device.workspace);
+  const float* pixels[CropMaps<E>::kMax];
+  for (int i = 0; i < maps.count; ++i) {
+    const FeatureMap<E>& map = maps.map[i];
+    const int64_t plane = map.height * map.width;
+    auto* const to = carver.array<float>(map.images * call.channels * plane);
+    kernels::planes_to_pixels(device, map.data, map.images, call.channels, plane, to);
+    pixels[i] = to;
+  }
+  device.parallel_ranges(y.shape[0] * y.shape[1], 1, [&](int64_t begin, int64_t end) {
+    with_wide_vectors([&, begin, end](auto vector) {
+      BoxCropper<E, Crops> cropper(call, pixels);
+      for (int64_t box = begin; box < end; ++box)
+        cropper.template run<decltype(vector)::value>(box);
+    });
+  });
+#endif
 }
 
 // Corners of the result are corners of the box, which has y1, x1, y2, x2 as parts of the map.
@@ -169,6 +288,9 @@ struct CropAndResize {
     out[0] = crop_extents(in[1], in[0], crop_height, crop_width);
   }
   void check(std::span<const Shape> in) const { require_crops(in[1], in.first(1)); }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return crop_workspace(in.first(1));
+  }
   template <class E>
   void run(const Device& device, Tensor<const E> map, Tensor<const E> boxes, Tensor<E> y) const {
     crop_all(device, TensorFlowCrops{crop_height, crop_width}, CropMaps<E>(map), boxes, y);
@@ -289,6 +411,9 @@ struct PyramidRoiAlign {
     out[0] = crop_extents(in[0], in[1], pooled_size, pooled_size);
   }
   void check(std::span<const Shape> in) const { require_crops(in[0], in.subspan(1)); }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return crop_workspace(in.subspan(1));
+  }
   template <class E>
   void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
     const auto height = static_cast<float>(image_size[0]),
@@ -372,6 +497,9 @@ struct MultilevelCropAndResize {
     out[0] = crop_extents(in[0], in[1], pooled_size, pooled_size);
   }
   void check(std::span<const Shape> in) const { require_crops(in[0], in.subspan(1)); }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return crop_workspace(in.subspan(1));
+  }
   template <class E>
   void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
     crop_all(device,
