@@ -1,5 +1,8 @@
 // TopkLastDim 1 (TensorRT): torch.topk.
+#include <tenon/kernels/workspace.h>
 #include <tenon/plugin.h>
+
+#include <bit>
 
 namespace tenon::plugins::TENON_TARGET {
 
@@ -43,6 +46,41 @@ template <class E> struct TakeRanked {
   }
 };
 
+#if !defined(__CUDACC__)
+
+// Elements of a row as integers in their order, the first one smallest, with indices behind.
+template <class E> void write_keys(const RowOrder<E>& rows, int64_t row, uint64_t* keys) {
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const E value = rows.x[rows.at(row, i)];
+    uint32_t rank;  // ascending
+    if constexpr (std::is_same_v<E, int32_t>) {
+      rank = static_cast<uint32_t>(value) ^ 0x80000000u;
+    } else {
+      const float real = static_cast<float>(value) + 0.f;  // -0 becomes 0
+      const auto bits = std::bit_cast<uint32_t>(real);
+      rank = real != real ? ~0u : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+    }
+    keys[i] = uint64_t{rows.largest ? ~rank : rank} << 32 | static_cast<uint32_t>(i);
+  }
+}
+
+// As Device::top_k(), without looking at elements again. `keys` holds rows of n.
+template <class E>
+void rank_rows(const Device& device, const RowOrder<E>& rows, int64_t count, int64_t k,
+               int32_t* order, uint64_t* keys) {
+  device.parallel_ranges(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      uint64_t *const first = keys + row * rows.n, *const last = first + rows.n;
+      write_keys(rows, row, first);
+      if (k < rows.n) std::nth_element(first, first + k, last);
+      std::sort(first, first + k);
+      for (int64_t i = 0; i < k; ++i) order[row * k + i] = static_cast<int32_t>(first[i]);
+    }
+  });
+}
+
+#endif
+
 struct TopkLastDim {
   int32_t type_id = 0, k = 0, axis = -1;
   bool largest = true;
@@ -79,8 +117,12 @@ struct TopkLastDim {
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
     const Split s = in[0].split(axis);
-    return sort_workspace(s.outer * s.inner, s.n)
-           + static_cast<size_t>(s.outer * s.inner * k) * sizeof(int32_t);
+    const int64_t rows = s.outer * s.inner;
+    kernels::Carver carver;
+    carver.array<int32_t>(rows * k);
+    carver.array<uint64_t>(rows * s.n);
+    static_assert(sizeof(uint64_t) >= 2 * sizeof(int32_t), "a GPU sorts less than 2 n indices");
+    return carver.bytes();
   }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<E> values,
@@ -88,9 +130,14 @@ struct TopkLastDim {
     const Split s = x.shape.split(axis);
     const int64_t rows = s.outer * s.inner;
     if (rows * k == 0) return;
-    auto* const order = static_cast<int32_t*>(device.workspace);
+    kernels::Carver carver(device.workspace);
+    auto* const order = carver.array<int32_t>(rows * k);
     const RowOrder<E> before{x.data, s.n, s.inner, largest};
-    device.top_k(rows, s.n, k, before, order, order + rows * k);
+#if defined(__CUDACC__)
+    device.top_k(rows, s.n, k, before, order, carver.array<uint64_t>(rows * s.n));
+#else
+    rank_rows(device, before, rows, k, order, carver.array<uint64_t>(rows * s.n));
+#endif
     device.parallel_for(rows * k, TakeRanked<E>{before, order, values.data, indices.data, k});
   }
 };
