@@ -8,7 +8,7 @@
 namespace tenon::kernels {
 namespace {
 
-std::vector<float> numbers(int64_t count, uint32_t state) {
+std::vector<float> head_numbers(int64_t count, uint32_t state) {
   std::vector<float> x(static_cast<size_t>(count));
   for (float& v : x) {
     state = state * 1664525u + 1013904223u;
@@ -55,8 +55,8 @@ template <class Bias> std::vector<double> attended(const HeadAttention& a, const
 
 template <class Bias> void expect_attention(HeadAttention a, const Bias& bias) {
   const int64_t keys = a.batches * a.key_heads * a.keys * a.features;
-  const std::vector<float> q = numbers(a.rows() * a.features, 1), k = numbers(keys, 2),
-                           v = numbers(keys, 3);
+  const std::vector<float> q = head_numbers(a.rows() * a.features, 1), k = head_numbers(keys, 2),
+                           v = head_numbers(keys, 3);
   std::vector<float> y(q.size());
   a.q = q.data();
   a.k = k.data();
@@ -83,7 +83,7 @@ TEST(HeadAttentionTest, MoreKeysThanTheCacheHolds) {
 TEST(HeadAttentionTest, HeadsAreCopiedFromAnyLayout) {
   constexpr int64_t kBatches = 2, kHeads = 3, kTokens = 70, kFeatures = 90;
   const int64_t size = kBatches * kHeads * kTokens * kFeatures;
-  const std::vector<float> from = numbers(size, 4);
+  const std::vector<float> from = head_numbers(size, 4);
   const HeadLayout by_token{kTokens * kHeads * kFeatures, kHeads * kFeatures, kFeatures};
   const HeadLayout by_feature{kHeads * kFeatures * kTokens, 1, kFeatures * kTokens, kTokens};
   for (const HeadLayout& layout : {by_token, by_feature})

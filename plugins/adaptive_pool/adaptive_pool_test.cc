@@ -8,7 +8,7 @@ namespace {
 
 using tenon::kit::testing::PluginCase;
 
-std::string check(const char* type, int32_t cells, int64_t columns) {
+std::string check_pool(const char* type, int32_t cells, int64_t columns) {
   std::vector<double> x, expected;
   for (int64_t i = 0; i < 2 * columns; ++i) x.push_back(static_cast<double>(i * 37 % 17 - 8));
   for (int64_t cell = 0; cell < cells; ++cell) {
@@ -34,7 +34,7 @@ std::string check(const char* type, int32_t cells, int64_t columns) {
 TEST(AdaptivePoolTest, LongRows) {
   for (const char* type : {"avg", "max"})
     for (const int32_t cells : {1, 2, 3, 7, 100, 700})
-      EXPECT_EQ(check(type, cells, 700), "") << type << " " << cells;
+      EXPECT_EQ(check_pool(type, cells, 700), "") << type << " " << cells;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using tenon::kit::testing::PluginCase;
 
-std::string check(bool largest, int32_t k) {
+std::string check_topk(bool largest, int32_t k) {
   constexpr int64_t kCount = 500;
   std::vector<double> x;
   for (int64_t i = 0; i < kCount; ++i)
@@ -42,7 +42,7 @@ std::string check(bool largest, int32_t k) {
 
 TEST(TopkLastDimTest, LongRows) {
   for (const bool largest : {true, false})
-    for (const int32_t k : {1, 30, 499, 500}) EXPECT_EQ(check(largest, k), "") << k;
+    for (const int32_t k : {1, 30, 499, 500}) EXPECT_EQ(check_topk(largest, k), "") << k;
 }
 
 }  // namespace
