@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -14,6 +16,8 @@
 
 namespace tenon::nvcc {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool starts_with(const std::string& text, const char* what) {
   return text.rfind(what, 0) == 0;
@@ -123,6 +127,26 @@ bool is_kind_of_warning(const std::string& word) {
   return kinds.count(word) > 0;
 }
 
+// Whether a word names a program, by its path or as PATH has it. Programs may end in a version
+// (g++-12.2), inputs in letters.
+bool is_program(const std::string& word) {
+  const fs::path path(word);
+  const std::string extension = path.extension();
+  if (word.empty() || word[0] == '-' || word.find(".so.") != std::string::npos) return false;
+  if (extension.size() > 1 && std::isdigit(static_cast<unsigned char>(extension[1])) == 0)
+    return false;
+  const auto is_there = [](const fs::path& file) {
+    std::error_code error;
+    return fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
+  };
+  if (word.find('/') != std::string::npos) return is_there(path);
+  const char* folders = std::getenv("PATH");
+  std::istringstream all(folders == nullptr ? "" : folders);
+  for (std::string folder; std::getline(all, folder, ':');)
+    if (is_there(fs::path(folder) / word)) return true;
+  return false;
+}
+
 class Reader {
  public:
   explicit Reader(Words arguments) : words_(std::move(arguments)) {
@@ -138,15 +162,12 @@ class Reader {
  private:
   // As a compiler launcher: tenon-nvcc [ccache] /usr/bin/c++ options...
   void take_launched_compiler() {
-    Words compiler;
-    for (; at_ < words_.size() && words_[at_][0] != '-'; ++at_) {
-      if (words_[at_].find('/') == std::string::npos || words_[at_].find('.') != std::string::npos
-          || access(words_[at_].c_str(), X_OK) != 0)
-        break;
-      compiler.push_back(words_[at_]);
-    }
-    if (compiler.empty()) return;
-    line_.compiler = compiler;
+    std::size_t end = 0;  // of what ends in a program's path
+    for (std::size_t i = 0; i < words_.size() && is_program(words_[i]); ++i)
+      if (words_[i].find('/') != std::string::npos) end = i + 1;
+    if (end == 0) return;
+    line_.compiler.assign(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(end));
+    at_ = end;
     is_launched_ = true;
   }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "hostcuda/compiler/lexer.h"
 
 namespace tenon::nvcc {
@@ -79,6 +81,28 @@ TEST(CommandLineTest, IsACompilerLauncher) {
   EXPECT_THAT(line.compiler, ElementsAre("/bin/sh"));
   EXPECT_THAT(line.for_compiler, ElementsAre("-Werror"));
   EXPECT_THAT(line.inputs, ElementsAre("x.cu"));
+}
+
+TEST(CommandLineTest, OtherLaunchersGoBeforeTheCompiler) {
+  const CommandLine line =
+      read_command_line({"env", "/bin/sh", "-c", "x.cu"});  // as "ccache", from PATH
+  EXPECT_THAT(line.compiler, ElementsAre("env", "/bin/sh"));
+  EXPECT_THAT(line.inputs, ElementsAre("x.cu"));
+  EXPECT_THAT(read_command_line({"env", "-c"}).inputs, ElementsAre("env"));
+}
+
+TEST(CommandLineTest, ACompilersNameMayHaveAVersion) {
+  const std::string folder = ::testing::TempDir() + "/.tools-1.2";
+  const std::string program = folder + "/c++-12.2", source = folder + "/x.cu";
+  std::filesystem::create_directories(folder);
+  for (const std::string& file : {program, source}) {
+    std::filesystem::copy_file("/bin/true", file,
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  const CommandLine line = read_command_line({program, source});
+  EXPECT_THAT(line.compiler, ElementsAre(program));
+  EXPECT_THAT(line.inputs, ElementsAre(source));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CommandLineTest, RefusesWhatIsForDevicesByName) {
