@@ -44,19 +44,22 @@ bool only_moves(const std::string& kind) {
 
 }  // namespace
 
-bool multiplies_integers(std::string_view kind) {
-  return kind.starts_with("Integer");
+bool multiplies_quantized(std::string_view kind) {
+  return kind.starts_with("Quantized");
 }
 
 Precision precision_of(const std::string& kind, const std::string& kernel,
                        const std::vector<std::string>& inputs,
                        const std::vector<std::string>& outputs, bool is_quantized) {
   const std::string result = outputs.empty() ? std::string() : outputs[0];
-  if (multiplies_integers(kind))
-    return {"int8", is_float(result)
-                        ? "its data and weights are integers, and nothing quantizes its "
-                          "result"
-                        : "its data and weights are integers"};
+  if (multiplies_quantized(kind)) {
+    const bool is_float8 = !inputs.empty() && inputs[0].starts_with("float8");
+    const std::string what = is_float8 ? "fp8" : "integers";
+    const bool is_left = is_float(result) && !result.starts_with("float8");
+    return {is_float8 ? "fp8" : "int8",
+            "its data and weights are " + what
+                + (is_left ? ", and nothing quantizes its result" : "")};
+  }
   if ((kind == "Quantize" || kind == "Dequantize") && !inputs.empty())
     return {is_float(result) ? result : inputs[0], "turns " + inputs[0] + " into " + result};
   if (kernel.starts_with("bfloat_"))
@@ -70,10 +73,10 @@ Precision precision_of(const std::string& kind, const std::string& kernel,
 
 std::string precision_report(std::string_view plan) {
   const json layers = json::parse(plan)["Layers"];
-  const auto is_integer = [](const json& layer) {
-    return multiplies_integers(layer.value("LayerType", std::string()));
+  const auto multiplies = [](const json& layer) {
+    return multiplies_quantized(layer.value("LayerType", std::string()));
   };
-  const bool is_quantized = std::any_of(layers.begin(), layers.end(), is_integer);
+  const bool is_quantized = std::any_of(layers.begin(), layers.end(), multiplies);
   std::map<std::string, int> counts;
   std::string text;
   for (const json& layer : layers) {

@@ -13,8 +13,8 @@ struct Precision {
   std::string type, why;
 };
 
-/// Whether layers of that kind multiply integers.
-bool multiplies_integers(std::string_view kind);
+/// Whether layers of that kind multiply quantized tensors: integers, or fp8.
+bool multiplies_quantized(std::string_view kind);
 
 /// @param inputs, outputs types of the layer's tensors, constants among them.
 /// @param is_quantized whether any layer of the plan multiplies integers.

@@ -67,7 +67,7 @@ std::vector<std::string> types_of(const ordered_json& work, const ordered_json& 
 ordered_json layers_of(const ordered_json& work, const Measured& measured) {
   ordered_json layers = timed_layers(work, measured.times);
   const bool is_quantized = std::any_of(layers.begin(), layers.end(), [](const auto& layer) {
-    return multiplies_integers(layer["kind"].template get<std::string>());
+    return multiplies_quantized(layer["kind"].template get<std::string>());
   });
   for (size_t i = 0; i < layers.size(); ++i) {
     ordered_json& layer = layers[i];
