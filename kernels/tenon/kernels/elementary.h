@@ -1,5 +1,4 @@
-/// Elementary functions of one float on both targets: on the CPU those that vectorise, to some units
-/// in the last place.
+/// Elementary functions of one float on both targets: on the CPU those that vectorise, to a few ULP.
 #pragma once
 
 #include <cmath>
