@@ -8,7 +8,7 @@ torch.compile makes it. Weights are random; `error` is Tenon's largest distance 
 same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's
 allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own
 code included, the CUDA context not). `fp32` is how far the CUDA target is from the CPU target in float32 without TF32,
-as a part of the range, for small batches. With --int8 or --fp8 Tenon runs what `tenon quantize` makes of the float32 model, with fp16
+as a part of the range, for small batches; of a quantized model, with float32 between its layers. With --int8 or --fp8 Tenon runs what `tenon quantize` makes of the float32 model, with fp16
 between the quantized layers, and PyTorch still fp16.
 """
 import argparse
@@ -69,9 +69,9 @@ def with_batch(path, batch):
     return fixed
 
 
-def float32_error(model, batch, values, tenon, folder):
-    """How far the CUDA target is from the CPU target in float32."""
-    fixed = with_batch(folder / f"{model}_float32.onnx", batch)
+def between_targets(path, batch, values, tenon, folder):
+    """How far the CUDA target is from the CPU target with a model of float32, or quantized."""
+    fixed = with_batch(path, batch)
     inputs = folder / "inputs_float32.npz"
     np.savez(inputs, input=as_float32(values))
     cuda, cpu = (tenon.compute(fixed, target, inputs, folder / f"outputs_{target}.npz") for target in ("cuda", "cpu"))
@@ -99,12 +99,12 @@ def measure(model, batch, torch, tenon, folder, options):
     """A row: medians, memory, seconds to build, and how far the results are apart."""
     arrays = dict(np.load(folder / f"{model}_{batch}.npz"))
     inputs, outputs = folder / "inputs.npz", folder / "outputs.npz"
+    measured, exact = folder / f"{model}.onnx", folder / f"{model}_float32.onnx"
     if options.quantized:
         arrays["input"] = as_float32(arrays["input"])
-        most = np.load(folder / f"{model}_{options.batches[-1]}.npz")["input"]
-        fixed = with_batch(quantized(model, options.quantized, most, tenon, folder), batch)
-    else:
-        fixed = with_batch(folder / f"{model}.onnx", batch)
+        samples = np.load(folder / f"{model}_{options.batches[-1]}.npz")["input"]
+        measured = exact = quantized(model, options.quantized, samples, tenon, folder)
+    fixed = with_batch(measured, batch)
     np.savez(inputs, input=arrays["input"])
     plan, cold = tenon.compile(fixed, folder)
     warm = tenon.compile(fixed, folder)[1] if batch == options.batches[0] else None
@@ -126,7 +126,7 @@ def measure(model, batch, torch, tenon, folder, options):
                   "torch_mb": torch.reserved_mb[str(batch)],
                   "error": difference(dict(np.load(outputs)), {"output": arrays["exact"]}),
                   "torch_error": difference({"output": arrays["output"]}, {"output": arrays["exact"]}),
-                  "float32_error": float32_error(model, batch, arrays["input"], tenon, folder) if batch <= LARGEST_IN_FLOAT32 and not options.quantized else None}
+                  "float32_error": between_targets(exact, batch, arrays["input"], tenon, folder) if batch <= LARGEST_IN_FLOAT32 else None}
 
 
 def show(row):

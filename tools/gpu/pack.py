@@ -111,7 +111,7 @@ def pack(build, names=(), archive=ARCHIVE):
         stage(build, suites, BENCHMARK if not names or "benchmark" in names else (), folder)
         unpacked = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         archive.parent.mkdir(exist_ok=True)
-        subprocess.run(f"tar -C {folder} -cf - . | xz --lzma2=preset=4,dict=128MiB > {archive}", shell=True, check=True)
+        subprocess.run(f"tar -C {folder} -cf - . | xz --lzma2=preset=1,dict=128MiB > {archive}", shell=True, check=True)
     size = archive.stat().st_size
     print(f"{archive}: {size / 1e6:.1f} MB of {unpacked / 1e6:.0f} MB")
     checkout = sum((ROOT / path).lstat().st_size for path in output("git", "-C", ROOT, "ls-files", "-z").split("\0") if path)
