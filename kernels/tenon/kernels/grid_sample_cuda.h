@@ -73,10 +73,10 @@ __global__ void __launch_bounds__(256)
     __syncthreads();  // the image before is done
     if (thread < kGridPixels) {
       Tap taps[kTaps];
-      const int64_t count =
-          thread < pixels ? find_grid_taps<interpolation, axes>(
-              rule, call, image * call.pixels + first + thread, 1, taps)
-                          : 0;
+      const int64_t count = thread < pixels
+                                ? find_grid_taps<interpolation, axes>(
+                                      rule, call, image * call.pixels + first + thread, 1, taps)
+                                : 0;
 #pragma unroll
       for (int t = 0; t < kTaps; ++t) {
         offsets[t][thread] = t < count ? static_cast<int>(taps[t].offset) : -1;

@@ -108,11 +108,12 @@ struct LastRows {
   LastRows(const ScatterBlocksShape& shape, Carver& carver)
       : positions(shape.block == 0 ? 0 : shape.data.volume() / shape.block),
         last(carver.array<uint32_t>(positions)) {}
-  /// Elements are counted in 32 bits.
+  /// Whether there are positions, and few of them. Elements are counted in 32 bits.
   static bool suits(const ScatterBlocksShape& shape) {
     constexpr int64_t kPositions = 8;  // for a row
-    return shape.block > 0 && shape.data.volume() / shape.block <= kPositions * shape.tuples
-           && shape.data.volume() <= INT32_MAX && shape.tuples < UINT32_MAX;
+    const int64_t elements = shape.data.volume();
+    return elements > 0 && elements / shape.block <= kPositions * shape.tuples
+           && elements <= INT32_MAX && shape.tuples < UINT32_MAX;
   }
   void clear(cudaStream_t stream) const {
     cudaMemsetAsync(last, 0, static_cast<size_t>(positions) * sizeof(uint32_t), stream);
