@@ -62,13 +62,18 @@ template <int width> struct ColumnPanel {
 
   [[gnu::always_inline]] inline void read(const float* from, int64_t step, int64_t depth,
                                           int64_t columns) {
-    for (int64_t d = 0; d < depth; ++d) {
-      float* const to = elements + d * kColumns;
-      if (columns == kColumns) {
-        for (int64_t c = 0; c < kColumns; ++c) to[c] = from[d * step + c];
-      } else {
-        for (int64_t c = 0; c < kColumns; ++c) to[c] = c < columns ? from[d * step + c] : 0;
+    using V = Vector<width>;
+    if (columns == kColumns) {
+      for (int64_t d = 0; d < depth; ++d) {
+        const V* const row = reinterpret_cast<const V*>(from + d * step);
+        V* const to = reinterpret_cast<V*>(elements + d * kColumns);
+        to[0] = row[0];
+        to[1] = row[1];
       }
+    } else {
+      for (int64_t d = 0; d < depth; ++d)
+        for (int64_t c = 0; c < kColumns; ++c)
+          elements[d * kColumns + c] = c < columns ? from[d * step + c] : 0;
     }
   }
 };
@@ -116,8 +121,16 @@ template <int width>
         }
       }
     }
-    for (int64_t r = 0; r < rows; ++r)
-      std::copy_n(sums + r * Panel::kColumns, count, out + r * out_step + c);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* const sum = sums + r * Panel::kColumns;
+      float* const to = out + r * out_step + c;
+      if (count == Panel::kColumns) {
+        reinterpret_cast<V*>(to)[0] = reinterpret_cast<const V*>(sum)[0];
+        reinterpret_cast<V*>(to)[1] = reinterpret_cast<const V*>(sum)[1];
+      } else {
+        for (int64_t j = 0; j < count; ++j) to[j] = sum[j];
+      }
+    }
   }
 }
 
