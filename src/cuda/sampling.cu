@@ -8,7 +8,7 @@
 namespace tenon::cuda {
 namespace {
 
-kit::Device device_of(cudaStream_t stream, void* scratch) {
+kit::Device device_of(cudaStream_t stream, void* scratch = nullptr) {
   kit::Device device;
   device.stream = stream;
   device.workspace = scratch;
@@ -70,17 +70,6 @@ template <class E> __global__ void take_maxima(RegionMaxima call) {
 
 }  // namespace
 
-size_t scratch_bytes(const GridSampling& c) {
-  size_t bytes = 0;
-  with_real(c.type, [&](auto zero) {
-    using E = decltype(zero);
-    bytes = kernels::grid_sample_workspace<E>(
-        {}, c.axes,
-        {nullptr, nullptr, nullptr, c.images, c.channels, c.depth, c.height, c.width, c.pixels});
-  });
-  return bytes;
-}
-
 size_t scratch_bytes(const RegionAlignment& c) {
   return kernels::roi_align_workspace(c.map_images * c.map_height * c.map_width, c.channels);
 }
@@ -96,7 +85,7 @@ void launch_grid_sample(const GridSampling& c, cudaStream_t stream) {
   with_real(c.type, [&](auto zero) {
     using E = decltype(zero);
     kernels::grid_sample<E>(
-        device_of(stream, c.scratch), rule, c.axes,
+        device_of(stream), rule, c.axes,
         {static_cast<const E*>(c.x), static_cast<const E*>(c.grid), static_cast<E*>(c.y), c.images,
          c.channels, c.depth, c.height, c.width, c.pixels});
   });

@@ -8,18 +8,17 @@
 
 namespace tenon::cuda {
 
-/// Types are numbers of a DataType: float32, float16 or bfloat16. Scratch memory has as many bytes
-/// as scratch_bytes() says. As kernels/grid_sample.h has it.
+/// Types are numbers of a DataType: float32, float16 or bfloat16. Where scratch memory is wanted,
+/// scratch_bytes() says how much. As kernels/grid_sample.h has it.
 struct GridSampling {
   int32_t type;
   const void *x = nullptr, *grid = nullptr;
-  void *y = nullptr, *scratch = nullptr;
+  void* y = nullptr;
   int64_t images, channels, depth, height, width, pixels;
   int axes;                        // 2 or 3
   int32_t interpolation, padding;  // kernels::GridInterpolation, kernels::GridPadding
   bool align_corners;
 };
-size_t scratch_bytes(const GridSampling& call);
 void launch_grid_sample(const GridSampling& call, cudaStream_t stream);
 
 /// As kernels/roi_align.h has it.

@@ -161,8 +161,64 @@ void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
   });
 }
 
+#else
+
+template <class E> size_t grid_sample_workspace(const GridRule&, int, const GridCall<E>&) {
+  return 0;
+}
+
+/// A pixel of a result, of some channels: what it reads is found once for all of them.
+template <class E, GridInterpolation interpolation, int axes>
+__global__ void __launch_bounds__(128)
+    sample_pixels(GridRule rule, GridCall<E> call, int64_t channels) {
+  constexpr int kAxis = GridTaps<interpolation>::kCount;
+  constexpr int kTaps = axes == 3 ? kAxis * kAxis * kAxis : kAxis * kAxis;
+  const int64_t pixel = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (pixel >= call.pixels) return;
+  const int64_t size = call.depth * call.height * call.width;
+  for (int64_t image = blockIdx.z; image < call.images; image += gridDim.z) {
+    Tap taps[kTaps];
+    const int64_t count =
+        find_grid_taps<interpolation, axes>(rule, call, image * call.pixels + pixel, 1, taps);
+    int64_t offsets[kTaps];
+    float weights[kTaps];
+#pragma unroll
+    for (int t = 0; t < kTaps; ++t) {
+      offsets[t] = t < count ? taps[t].offset : -1;
+      weights[t] = t < count ? taps[t].weight : 0;
+    }
+    const int64_t first = blockIdx.y * channels;
+    const int64_t end = first + channels < call.channels ? first + channels : call.channels;
+    const E* from = call.x + (image * call.channels + first) * size;
+    E* to = call.y + (image * call.channels + first) * call.pixels + pixel;
+#pragma unroll 4
+    for (int64_t c = first; c < end; ++c, from += size, to += call.pixels) {
+      float sum = 0;
+#pragma unroll
+      for (int t = 0; t < kTaps; ++t)
+        if (offsets[t] >= 0) sum += weights[t] * static_cast<float>(from[offsets[t]]);
+      *to = static_cast<E>(sum);
+    }
+  }
+}
+
+template <class E>
+void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
+                 const GridCall<E>& call) {
+  if (call.images * call.channels * call.pixels == 0) return;
+  constexpr int64_t kChannels = 8, kPixels = 128, kMaxParts = 65535;
+  const int64_t channels = std::max(kChannels, (call.channels + kMaxParts - 1) / kMaxParts);
+  const dim3 grid(static_cast<unsigned>((call.pixels + kPixels - 1) / kPixels),
+                  static_cast<unsigned>((call.channels + channels - 1) / channels),
+                  kit::Device::blocks(call.images));
+  with_grid_kind(rule, axes, [&](auto interpolation, auto constant_axes) {
+    // clang-format off: it takes launches apart.
+    sample_pixels<E, decltype(interpolation)::value, decltype(constant_axes)::value>
+        <<<grid, kPixels, 0, device.stream>>>(rule, call, channels);
+    // clang-format on
+  });
+}
+
 #endif
 
 }  // namespace tenon::kernels::inline TENON_TARGET
-
-#include "tenon/kernels/grid_sample_cuda.h"

@@ -36,9 +36,10 @@ template <class E, int count = 16 / sizeof(E)> struct Pack {
   static constexpr size_t kBytes = sizeof(E) * count;
   using Word = std::conditional_t<
       kBytes == 16, uint4,
-      std::conditional_t<kBytes == 8, uint2,
-                         std::conditional_t<kBytes == 4, uint32_t,
-                                            std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>>;
+      std::conditional_t<
+          kBytes == 8, uint2,
+          std::conditional_t<kBytes == 4, uint32_t,
+                             std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>>;
 };
 
 }  // namespace tenon::kernels::inline TENON_TARGET
