@@ -120,10 +120,10 @@ class BoxHead(nn.Module):
         """The centre (2, places) and the stride (places) of each element of the maps."""
         centres, steps = [], []
         for x, stride in zip(maps, self.strides):
-            rows, columns = torch.meshgrid(*(torch.arange(int(n)) + 0.5 for n in x.shape[2:]), indexing="ij")
+            rows, columns = torch.meshgrid(*(torch.arange(int(n), device=x.device) + 0.5 for n in x.shape[2:]), indexing="ij")
             centres.append(torch.stack([columns, rows]).flatten(1))
-            steps.append(torch.full((centres[-1].shape[1],), float(stride)))
-        return torch.cat(centres, 1).to(maps[0]), torch.cat(steps).to(maps[0])
+            steps.append(torch.full((centres[-1].shape[1],), float(stride), device=x.device))
+        return torch.cat(centres, 1).to(maps[0].dtype), torch.cat(steps).to(maps[0].dtype)
 
     def forward(self, maps):
         boxes = torch.cat([branch(x).flatten(2) for branch, x in zip(self.boxes, maps)], 2)
