@@ -43,12 +43,14 @@ def _new_plugins():
 def load_plugins(path) -> PluginLibrary:
     """Loads a plugin library, a file whose plugins are then known to networks, models and plans.
 
-    It may have been compiled with Tenon's kit, or for TensorRT 10. Returns a PluginLibrary, whose
+    A name without a folder is a file of the current one, or else what the dynamic linker finds. It
+    may have been compiled with Tenon's kit, or for TensorRT 10. Returns a PluginLibrary, whose
     `plugins` are the names that were not there before. Raises tenon.Error when the file cannot be
     loaded.
     """
+    file = os.path.abspath(path) if os.path.exists(path) else os.fspath(path)
     with _new_plugins() as new:
-        refusal = _native.load_plugin_library(os.fspath(path))
+        refusal = _native.load_plugin_library(file)
     if refusal is not None:
         raise Error(refusal)
     return PluginLibrary(pathlib.Path(path), tuple(new))

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import numpy as np
@@ -85,6 +86,12 @@ def test_keep_writes_the_library_where_it_is_told(tmp_path):
     assert library.path == kept and kept.exists() and library.plugins == ("Kept",)
     assert list(kept.parent.iterdir()) == [kept]  # nothing is left over
     assert tenon.load_plugins(kept).plugins == ()
+
+
+def test_a_name_without_a_folder_is_a_file_here(library, tmp_path, monkeypatch):
+    shutil.copy(library.path, tmp_path / "libhere.so")
+    monkeypatch.chdir(tmp_path)
+    assert tenon.load_plugins("libhere.so").path == pathlib.Path("libhere.so")
 
 
 def test_errors_have_the_lines_of_the_source():
