@@ -8,6 +8,7 @@
     python bench/operators.py --json bench/results/zen4/operators.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
     python bench/gpu.py --int8 --compile --models resnet50,bert_base,mobilenet_v2 --batches 1,32,128 --json bench/results/gpu_int8_h200.json
+    python bench/gpu.py --fp8 --models resnet50,bert_base --batches 1,128 --json bench/results/gpu_fp8_h200.json
     python bench/gpu_operators.py --json bench/results/gpu_operators_h200.json
     python bench/table.py
 """
@@ -276,6 +277,13 @@ As `tenon quantize` makes them, with fp16 between the quantized layers; PyTorch 
 The weights are random, for which int8 loses more than for those of trained models.
 
 {gpu_table(read("gpu_int8_h200.json"))}
+
+## Models, fp8
+
+The same with `tenon quantize --fp8`; PyTorch eagerly. fp32 is how far the CUDA target is from the CPU target, which adds up products of fp8 in
+float32: on Hopper the tensor cores' sums alone cost that.
+
+{gpu_table(read("gpu_fp8_h200.json"))}
 
 ## Operators
 
