@@ -46,11 +46,16 @@ inline int64_t attention_chunk(int64_t rows, int64_t keys) {
   constexpr int64_t kScores = 1 << 24;
   return std::max<int64_t>(1, std::min(rows, kScores / std::max<int64_t>(keys, 1)));
 }
+/// Floats from row to row of scores on a CPU, which are whole vectors.
+inline int64_t attention_step(int64_t keys) {
+  constexpr int64_t kMaxVector = 16;
+  return (keys + kMaxVector - 1) / kMaxVector * kMaxVector;
+}
 /// Bytes of workspace, for either target.
 inline size_t head_attention_workspace(int64_t rows, int64_t keys) {
-  const int64_t held =
-      std::max(kAttentionLanes * attention_rows(keys), attention_chunk(rows, keys));
-  return static_cast<size_t>(std::max<int64_t>(held * keys, 0)) * sizeof(float);
+  const int64_t held = std::max(kAttentionLanes * attention_rows(keys) * attention_step(keys),
+                                attention_chunk(rows, keys) * keys);
+  return static_cast<size_t>(std::max<int64_t>(held, 0)) * sizeof(float);
 }
 
 #if !defined(__CUDACC__)
@@ -71,9 +76,9 @@ template <int width> struct ColumnPanel {
         to[1] = row[1];
       }
     } else {
+      std::fill_n(elements, depth * kColumns, 0.f);
       for (int64_t d = 0; d < depth; ++d)
-        for (int64_t c = 0; c < kColumns; ++c)
-          elements[d * kColumns + c] = c < columns ? from[d * step + c] : 0;
+        for (int64_t c = 0; c < columns; ++c) elements[d * kColumns + c] = from[d * step + c];
     }
   }
 };
@@ -88,12 +93,14 @@ template <int width>
                                                 int64_t out_step) {
   using V = Vector<width>;
   using Panel = ColumnPanel<width>;
-  constexpr int64_t kTile = ProductTile<width>::kRows;
+  // As many rows as registers hold, so that no sum waits for itself.
+  constexpr int64_t kTile = width == 8 ? 6 : ProductTile<width>::kRows;
+  constexpr int64_t kRows = (kAttentionRows + kTile - 1) / kTile * kTile;
   Panel panel;
-  alignas(64) float sums[kAttentionRows * Panel::kColumns];
+  alignas(64) float sums[kRows * Panel::kColumns];
   for (int64_t c = 0; c < columns; c += Panel::kColumns) {
     const int64_t count = std::min(Panel::kColumns, columns - c);
-    std::fill_n(sums, kAttentionRows * Panel::kColumns, 0.f);
+    std::fill_n(sums, kRows * Panel::kColumns, 0.f);
     for (int64_t from = 0; from < depth; from += Panel::kDepth) {
       const int64_t some = std::min(Panel::kDepth, depth - from);
       panel.read(right + from * right_step + c, right_step, some, count);
@@ -141,6 +148,7 @@ void attend_heads(const kit::Device& device, const HeadAttention& a, const Bias&
   const int64_t block = attention_rows(a.keys), blocks = (a.queries + block - 1) / block;
   const int64_t tasks = a.batches * a.heads * blocks, lanes = std::min(tasks, kAttentionLanes);
   auto* const scratch = static_cast<float*>(device.workspace);
+  const int64_t step = attention_step(a.keys);
   const auto run = [&](int64_t task, float* scores) {
     const int64_t head = task / blocks % a.heads, batch = task / (blocks * a.heads);
     const int64_t first = task % blocks * block;
@@ -150,17 +158,18 @@ void attend_heads(const kit::Device& device, const HeadAttention& a, const Bias&
     with_wide_vectors([&](auto vector) __attribute__((always_inline)) {
       constexpr int kWidth = decltype(vector)::value;
       multiply_few<kWidth>(a.q + at, a.features, rows, a.k + source, a.keys, a.features, a.keys,
-                           scores, a.keys);
+                           scores, step);
       float factors[kAttentionRows];
       for (int64_t r = 0; r < rows; ++r) {
-        float* const row = scores + r * a.keys;
+        float* const row = scores + r * step;
         for (int64_t j = 0; j < a.keys; ++j)
           row[j] = row[j] * a.scale + bias(batch, head, first + r, j);
-        const float largest = largest_of<kWidth>(row, a.keys);
-        const float sum = exponentials<kWidth>(row, a.keys, largest == -HUGE_VALF ? 0 : largest);
+        for (int64_t j = a.keys; j < step; ++j) row[j] = -HUGE_VALF;
+        const float largest = largest_of<kWidth>(row, step);
+        const float sum = exponentials<kWidth>(row, step, largest == -HUGE_VALF ? 0 : largest);
         factors[r] = sum == 0 ? 0 : 1 / sum;
       }
-      multiply_few<kWidth>(scores, a.keys, rows, a.v + source, a.features, a.keys, a.features,
+      multiply_few<kWidth>(scores, step, rows, a.v + source, a.features, a.keys, a.features,
                            a.y + at, a.features);
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t f = 0; f < a.features; ++f) a.y[at + r * a.features + f] *= factors[r];
@@ -169,7 +178,7 @@ void attend_heads(const kit::Device& device, const HeadAttention& a, const Bias&
   device.parallel_ranges(lanes, 1, [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane)
       for (int64_t task = lane; task < tasks; task += lanes)
-        run(task, scratch + lane * block * a.keys);
+        run(task, scratch + lane * block * step);
   });
 }
 
@@ -270,8 +279,14 @@ template <class E> struct GatherHeads {
     alignas(64) float tile[kTokens * kFeatures];
     for (int64_t f = 0; f < features; f += kFeatures) {
       const int64_t some = std::min(kFeatures, features - f);
-      // The tile lies as the tensor does: with features or tokens side by side.
+      float* const target = transposes ? first + f * tokens + token : first + token * features + f;
+      const int64_t step = transposes ? tokens : features;
       const bool has_rows_of_features = layout.feature == 1;
+      if (has_rows_of_features && !transposes) {
+        for (int64_t t = 0; t < count; ++t) read(at[t] + f, at[t] < 0, some, target + t * step);
+        continue;
+      }
+      // The tile lies as the tensor does: with features or tokens side by side.
       if (has_rows_of_features)
         for (int64_t t = 0; t < count; ++t) read(at[t] + f, at[t] < 0, some, tile + t * kFeatures);
       else
@@ -279,8 +294,6 @@ template <class E> struct GatherHeads {
           for (int64_t t = 0; t < count; ++t)
             tile[k * kTokens + t] =
                 at[t] < 0 ? 0 : static_cast<float>(from[at[t] + (f + k) * layout.feature]) * factor;
-      float* const target = transposes ? first + f * tokens + token : first + token * features + f;
-      const int64_t step = transposes ? tokens : features;
       const int64_t rows = has_rows_of_features ? count : some;
       const int64_t columns = has_rows_of_features ? some : count;
       if (has_rows_of_features == transposes)
@@ -295,9 +308,9 @@ template <class E> struct GatherHeads {
   static_assert(kTokens == kFeatures);
   void read(int64_t at, bool is_behind, int64_t count, float* row) const {
     if (is_behind) return static_cast<void>(std::fill_n(row, count, 0.f));
-    kit::convert(from + at, row, count);
-    if (factor != 1)
-      for (int64_t i = 0; i < count; ++i) row[i] *= factor;
+    // No copy of memory, which would be a call for few elements.
+    const kit::InputSpan<E> elements(from + at, count);
+    for (int64_t i = 0; i < count; ++i) row[i] = elements[i] * factor;
   }
 #endif
 };
