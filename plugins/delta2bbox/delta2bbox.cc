@@ -22,9 +22,9 @@ template <class E> struct DecodedBox {
   DeltaScale scale;
   int64_t count, rows, classes;
 
-  TENON_HD void operator()(int64_t i, int64_t kind) const {
-    const int64_t row = i % rows, image = i / rows;
-    E* const to = boxes + (i * classes + kind) * 4;
+  TENON_HD void operator()(int64_t image, int64_t at) const {
+    const int64_t row = at / classes, kind = at % classes;
+    E* const to = boxes + (image * rows * classes + at) * 4;
     if (row >= count) {
       for (int k = 0; k < 4; ++k) to[k] = static_cast<E>(0.f);
       return;
@@ -122,7 +122,7 @@ struct Delta2BBox {
     const int64_t held = count * scores.shape[2], all = rows * scores.shape[2];
     kernels::move_rows(device, scores.data, held, images, held, padded.data, all);
     device.parallel_grid(images, all - held, PaddedScore<E>{padded.data + held, all});
-    device.parallel_grid(images * rows, classes,
+    device.parallel_grid(images, rows * classes,
                          DecodedBox<E>{deltas.data, anchors.data, range.data, boxes.data, scale,
                                        count, rows, classes});
   }
