@@ -156,6 +156,11 @@ class Reader {
 
   CommandLine read() {
     while (at_ < words_.size()) read_option(words_[at_++]);
+    // CMake says so of each source whose language is C++ (CMP0119): .cu files are known by their
+    // names.
+    if (is_launched_ && line_.language == "c++" && line_.inputs.size() == 1
+        && fs::path(line_.inputs[0]).extension() == ".cu")
+      line_.language.clear();
     return std::move(line_);
   }
 

@@ -91,6 +91,12 @@ TEST(CommandLineTest, OtherLaunchersGoBeforeTheCompiler) {
   EXPECT_THAT(read_command_line({"env", "-c"}).inputs, ElementsAre("env"));
 }
 
+TEST(CommandLineTest, ALaunchedFileOfCudaIsNoneOfCxx) {
+  EXPECT_EQ(read_command_line({"/bin/sh", "-x", "c++", "-c", "x.cu"}).language, "");
+  EXPECT_EQ(read_command_line({"/bin/sh", "-x", "c++", "-c", "x.inl"}).language, "c++");
+  EXPECT_EQ(read_command_line({"-x", "c++", "-c", "x.cu"}).language, "c++");
+}
+
 TEST(CommandLineTest, ACompilersNameMayHaveAVersion) {
   const std::string folder = ::testing::TempDir() + "/.tools-1.2";
   const std::string program = folder + "/c++-12.2", source = folder + "/x.cu";
