@@ -372,7 +372,7 @@ def trtexec_page(tenon):
     count = sum(len(option["names"]) for option in options if option["group"] != "earlier")
     return (NOTE + "# Coming from trtexec\n\n"
             "A script that calls trtexec goes on with Tenon when it finds this program under that name:\n\n"
-            "```sh\nln -s \"$PWD/out/bin/tenon\" ~/bin/trtexec\n"
+            "<!-- run -->\n```sh\nln -s \"$PWD/out/bin/tenon\" ~/bin/trtexec\n"
             "trtexec --onnx=model.onnx --saveEngine=model.plan --useCudaGraph\n```\n\n"
             "A program that is called `trtexec` takes trtexec's options without a command before them, prints the lines"
             " `&&&& RUNNING`,\n`&&&& PASSED` and `&&&& FAILED`, and ends with 0 or 1. As with TensorRT, a GPU may use TF32"

@@ -2,16 +2,18 @@
 import http.server
 import json
 import re
+import shlex
 import sys
 import threading
 import time
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper, save
 
 from support import SOURCE, TENON, CliTest, run
 
-sys.path.insert(0, str(SOURCE / "test/server"))
+sys.path[:0] = [str(SOURCE / "test/server"), str(SOURCE / "test/docs")]
+from blocks import blocks_of  # noqa: E402
 from serving import Server, write_model  # noqa: E402
 
 
@@ -134,6 +136,25 @@ class Load(CliTest):
         lines = self.succeed("load", "-m", "same", "-u", f"127.0.0.1:{self.server.http}", "--concurrency-range=1,3", "-p", "50", "-r", "1", "--warmUp=0").splitlines()
         self.assertRegex(lines[0], "concurrency +answers/s +items/s +mean ms +p50 +p90 +p95 +p99 +answered +refused +expired +failed")
         self.assertEqual([line.split()[0] for line in lines[1:]], ["1", "3"])
+
+    def test_the_guide(self):
+        """Its commands, for servers that are here and for a short time, and the head of its table."""
+        for name in "resnet50", "bert":
+            values = [helper.make_tensor_value_info(tensor, TensorProto.INT64, ["n", 128]) for tensor in ("input_ids", "y")]
+            save(helper.make_model(helper.make_graph([helper.make_node("Abs", ["input_ids"], ["y"])], "g", values[:1], values[1:]),
+                                   ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), self.folder / f"models/{name}.onnx")
+        self.start()
+        socket = self.folder / "http"
+        other = Server(TENON, self.folder / "models", http=f"unix:{socket}")
+        self.addCleanup(other.end)
+        commands, table = [block.text for block in blocks_of(SOURCE / "docs/guide/load.md")]
+        for line in commands.splitlines():
+            tenon, load, *options = shlex.split(line.replace("/run/tenon/http", str(socket)), comments=True)
+            self.assertEqual((tenon, load), ("tenon", "load"))
+            port = self.server.grpc if "grpc" in options else self.server.http
+            url = [] if "-u" in options else ["-u", f"127.0.0.1:{port}"]
+            said = self.succeed("load", *options, *url, "-p", "50", "--warmUp=0", "-r", "1")
+        self.assertEqual(said.splitlines()[0].split(), table.splitlines()[0].split())
 
     def test_inputs_of_a_file(self):
         write_model(self.folder / "models/image.onnx", [helper.make_node("Relu", ["x"], ["y"])], [1, 2, 2])

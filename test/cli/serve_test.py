@@ -1,7 +1,6 @@
 """A server: started, asked with curl's and Python's own HTTP, and ended."""
 import json
 import re
-import shlex
 import signal
 import subprocess
 
@@ -71,23 +70,6 @@ class Serve(ServerTest):
             self.assertIn(text, json.loads(answer)["error"])
         self.assertEqual(self.ask("/v2/models/broken/infer", b"{}")[0], 404)
         self.assertEqual(self.ask("/v2/repository/models/linear/unload", b"")[0], 403)
-
-    def test_commands_of_the_guide(self):
-        """As they stand there and in the README, but for the ports."""
-        self.write_model()
-        self.start()
-        text = (SOURCE / "docs/guide/server.md").read_text() + (SOURCE / "README.md").read_text()
-        blocks = re.findall(r"```sh\n(.*?)```", text, re.S)
-        commands = [line for block in blocks for line in block.splitlines() if line.startswith("curl")]
-        self.assertGreater(len(commands), 5)
-        for command in commands:
-            words = shlex.split(command.replace("localhost:8000", f"127.0.0.1:{self.port}")
-                                .replace("localhost:8002", f"127.0.0.1:{self.metrics_port}"), comments=True)
-            self.assertEqual(words[:2], ["curl", "-s"])
-            body = words[words.index("-d") + 1].encode() if "-d" in words else b"" if "POST" in words else None
-            url = next(word for word in words if word.startswith("127.0.0.1"))
-            port, path = re.fullmatch(r"127.0.0.1:(\d+)(/.*)", url).groups()
-            self.assertEqual(self.ask(path, body, port)[0], 200, command)
 
     def test_a_token_is_asked_for(self):
         self.write_model()

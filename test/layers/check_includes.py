@@ -7,6 +7,8 @@ names the other folders, and what they see besides themselves.
 
 The folders of WITHOUT_CUDA neither include CUDA's runtime nor name anything of it, but in tests: they
 have a `Device`. Where TensorRT's interfaces want a stream of CUDA's, `to_cuda` gives it.
+
+What ARCHITECTURE.md draws must be so.
 """
 import argparse
 import pathlib
@@ -126,6 +128,17 @@ def uses_of_cuda(path, text, names):
             yield i + 1, name
 
 
+def wrong_in_drawing(edges):
+    """What "a, b <- c <- d" of ARCHITECTURE.md says without being so: c sees a and b, d sees c."""
+    drawing = re.search(r"```\n(base <- .*?)```", (ROOT / "ARCHITECTURE.md").read_text(), re.S)[1]
+    for chain in re.split(r"\n| {2,}", drawing.strip()):
+        parts = [[f"src/{name}" if f"src/{name}" in edges else name for name in part.split(", ")] for part in chain.split(" <- ")]
+        for seen, seeing in zip(parts, parts[1:]):
+            for folder in seeing:
+                if missing := set(seen) - (closure(edges[folder][0], edges) if folder in edges else set()):
+                    yield f"ARCHITECTURE.md: {folder} does not depend on {', '.join(sorted(missing))}"
+
+
 def sources():
     for folder in ["src", *OUTSIDE]:
         for path in sorted((ROOT / folder).rglob("*")):
@@ -143,7 +156,7 @@ def main():
 
     edges = module_edges()
     found = set()
-    problems = []
+    problems = list(wrong_in_drawing(edges))
     extra = [pair.split(":") for pair in arguments.as_if]
     count = 0
     for path in sources():
