@@ -267,7 +267,8 @@ Medians of the replay of a CUDA graph, PyTorch 2.11 in the same run: the quicker
 Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range. fp32 is how far
 the CUDA target is from the CPU target in float32 without TF32, too.
 A plan is built again with the timing cache of the first time. bert_base and vit_b_16 were measured after the others, with eager PyTorch;
-their times of torch.compile are bert_base_int8's, of the run before on the same card, and of vit_b_16 those of an earlier day, as all of its row at batch 8 is.
+their times of torch.compile are bert_base_int8's, of the run before on the same card, and of vit_b_16 those of an earlier day, as all of its row at batch 8 is. efficientnet_b0 and
+yolov8n are of a run that ended at batch 8, as it was printed: three digits.
 
 {gpu_table(read("gpu_h200.json"))}
 
