@@ -10,8 +10,8 @@ using namespace tenon::kernels;  // NOLINT
 
 namespace {
 
-// input + skip + bias; elements of a row are `step` apart.
-template <class E> struct SkipSum {
+// input + skip + bias; elements of a row are `step` apart, or side by side.
+template <class E, bool is_contiguous> struct SkipSum {
   const E *x, *skip;
   const float* bias;  // or null
   int64_t size, step;
@@ -22,12 +22,13 @@ template <class E> struct SkipSum {
     int64_t step;
 
     TENON_HD float operator()(int64_t i) const {
-      return static_cast<float>(x[i * step]) + static_cast<float>(skip[i * step])
+      const int64_t at = is_contiguous ? i : i * step;
+      return static_cast<float>(x[at]) + static_cast<float>(skip[at])
              + (bias != nullptr ? bias[i] : 0.f);
     }
   };
   TENON_HD Row row(int64_t row) const {
-    const int64_t first = step == 1 ? row * size : row;
+    const int64_t first = is_contiguous ? row * size : row;
     return {x + first, skip + first, bias, step};
   }
 };
@@ -76,10 +77,17 @@ struct SkipNormalization {
                 *shift = constants_of(device, carver, beta);
     const float* before = constants_of(device, carver, bias);
     const Split s = x.shape.split(axis);
-    normalize_source(
-        device, s.outer * s.inner,
-        NormalizeSource<E, SkipSum<E>>{
-            {x.data, skip.data, before, s.n, s.inner}, y, scale, shift, s.n, s.inner, sums});
+    const auto normalize = [&](auto is_contiguous) {
+      using Source = SkipSum<E, decltype(is_contiguous)::value>;
+      normalize_source(
+          device, s.outer * s.inner,
+          NormalizeSource<E, Source>{
+              {x.data, skip.data, before, s.n, s.inner}, y, scale, shift, s.n, s.inner, sums});
+    };
+    if (s.inner == 1)
+      normalize(std::true_type());
+    else
+      normalize(std::false_type());
   }
 };
 
