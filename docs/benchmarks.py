@@ -14,7 +14,8 @@ RESULTS = pathlib.PurePosixPath("bench/results")
 # What the name of a CPU's file of results says, of which several runs have a number behind it.
 KINDS = {"models": "Models, two threads", "streams": "Models, two streams of a thread each", "int8": "Models of int8",
          "loaded": "Models, while another process keeps one of the two cores busy", "operators": "Operators"}
-GPU = {"gpu_h200": "Models, fp16", "gpu_int8_h200": "Models, int8", "gpu_operators_h200": "Operators", "plugin_errors_h200": "Errors of plugins"}
+GPU = {"gpu_h200": "Models, fp16", "gpu_int8_h200": "Models, int8", "gpu_fp8_h200": "Models, fp8",
+       "gpu_operators_h200": "Operators", "plugin_errors_h200": "Errors of plugins"}
 OTHERS = {"scale_out": ("Replicas", "Replicas behind Ray Serve"), "server": ("Servers", "Servers of KServe's protocol on one machine")}
 OWN = ("tenon", "tenon_bf16", "before")
 COLOURS = {"tenon": "#2e7d32", "ort": "#1565c0", "ov": "#ef6c00", "ncnn": "#6a1b9a", "torch": "#c62828", "compile": "#ad1457"}

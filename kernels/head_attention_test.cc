@@ -45,8 +45,8 @@ template <class Bias> std::vector<double> attended(const HeadAttention& a, const
     for (int64_t f = 0; f < a.features; ++f) {
       double mixed = 0;
       for (int64_t j = 0; j < a.keys; ++j)
-        mixed += weights[static_cast<size_t>(j)]
-                 * static_cast<double>(a.v[source + j * a.features + f]);
+        mixed +=
+            weights[static_cast<size_t>(j)] * static_cast<double>(a.v[source + j * a.features + f]);
       y.push_back(mixed / sum);
     }
   }

@@ -130,8 +130,12 @@ struct BorderAlign {
     if (in[0][2] < 1 || in[0][3] < 1)
       throw std::invalid_argument("the input has no elements to sample");
   }
-  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+  size_t workspace([[maybe_unused]] std::span<const Shape> in, std::span<const Shape>) const {
+#if defined(__CUDACC__)
+    return 0;
+#else
     return static_cast<size_t>(in[0].volume()) * sizeof(float);
+#endif
   }
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> boxes, Tensor<E> y) const {

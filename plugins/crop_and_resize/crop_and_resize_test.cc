@@ -24,8 +24,7 @@ TEST(PyramidRoiAlignTest, AveragesOfManySamples) {
       .attribute("sampling_ratio", 20)
       .tolerance(1e-5, 3e-3)
       .in("rois", {1, 1, 4}, {4, 4, 12, 12});
-  for (int level = 0; level < 4; ++level)
-    test.in("feature_map", {1, kChannels, kSize, kSize}, map);
+  for (int level = 0; level < 4; ++level) test.in("feature_map", {1, kChannels, kSize, kSize}, map);
   EXPECT_EQ(test.out("pooled", {1, 1, kChannels, 2, 2}, expected).check(), "");
 }
 

@@ -66,6 +66,7 @@ class IntegerProductKernel final : public Kernel {
 
 Offer offer_integer_matrix_multiply(const KernelRequest& request) {
   const auto& op = static_cast<const QuantizedMatrixMultiply&>(request.op);
+  if (op.is_float8) return "fp8 is not supported";
   if (!quantized_epilogue(op)) return "the epilogue is not supported";
   constexpr int kAmpere = 8;
   if (!has_capability(kAmpere)) return "it needs a GPU of compute capability 8.0 or more";

@@ -1,4 +1,4 @@
-// What becomes of sums of products of integers, in the kernels that make them.
+// What becomes of sums of products of integers or fp8, in the kernels that make them.
 #pragma once
 
 #include <cuda_runtime_api.h>

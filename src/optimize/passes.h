@@ -10,9 +10,9 @@ namespace tenon {
 
 /// Layers that no output needs, and weights that no layer uses.
 std::optional<Patch> dead_layers(const Network& network, const Target& target);
-/// Convolutions and matrix products of dequantised tensors become products of integers, where the
-/// target is fast at them; a Quantize behind becomes part of them. What they compute differs by
-/// the rounding of one quantised step at most.
+/// Convolutions and matrix products of dequantised tensors become products of integers, or of fp8,
+/// where the target is fast at them; a Quantize behind becomes part of them. What they compute
+/// differs by the rounding of one quantised step at most.
 std::optional<Patch> quantized_products(const Network& network, const Target& target);
 /// Sums of quantised tensors become part of the convolutions of integers before them, where the
 /// target takes them in. What they compute stays the same.
@@ -56,9 +56,9 @@ std::optional<Patch> convolution_epilogue(const Network& network, const Target& 
 std::optional<Patch> separable_convolution(const Network& network, const Target& target);
 /// Trees of element-wise layers become one layer.
 std::optional<Patch> pointwise_chains(const Network& network, const Target& target);
-/// Layers of integers whose float32 result is only cast to a 16-bit type give that type.
+/// Quantized layers whose float32 result is only cast to a 16-bit type give that type.
 std::optional<Patch> quantized_casts(const Network& network, const Target& target);
-/// An element-wise layer of one tensor between a layer of integers and a Quantize becomes its
+/// An element-wise layer of one tensor between a quantized layer and a Quantize becomes its
 /// epilogue, and the Quantize part of it.
 std::optional<Patch> quantized_epilogues(const Network& network, const Target& target);
 /// A sum before a normalisation and a Quantize behind it become part of it, where the target takes

@@ -1,4 +1,4 @@
-// Layers of integers whose float32 result goes on in 16 bits give it in 16 bits.
+// Quantized layers whose float32 result goes on in 16 bits give it in 16 bits.
 #include "ops/cast.h"
 #include "ops/quantized_convolution.h"
 #include "ops/quantized_matrix_multiply.h"
@@ -14,9 +14,7 @@ bool give_16bit(Patch& patch, const Target& target, const Uses& uses, Node& node
   if (op == nullptr || op->to != DataType::kFLOAT || !is_plain(node)) return false;
   Node* next = uses.only(*node.outputs[0]);
   const Cast* cast = next != nullptr ? next->as<Cast>() : nullptr;
-  if (cast == nullptr || !is_plain(*next)
-      || (cast->to != DataType::kHALF && cast->to != DataType::kBF16))
-    return false;
+  if (cast == nullptr || !is_plain(*next) || !is_16bit_float(cast->to)) return false;
   auto made = std::make_unique<Kind>(*op);
   made->to = cast->to;
   if (!target.fuses(*made, {})) return false;

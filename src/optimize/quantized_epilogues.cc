@@ -1,7 +1,7 @@
-// Element-wise layers between the products of integers and a Quantize, as SiLU is, become the
-// epilogue of the product, so that no float leaves the cache. Of a convolution's they may read
-// another tensor, which is dequantized: the sum around a block of a residual network, behind an
-// activation.
+// Element-wise layers between the products of integers, or of fp8, and a Quantize, as SiLU is,
+// become the epilogue of the product, so that no float leaves the cache. Of a convolution's they
+// may read another tensor, which is dequantized: the sum around a block of a residual network,
+// behind an activation.
 #include "ops/quantized_convolution.h"
 #include "ops/quantized_matrix_multiply.h"
 #include "optimize/passes.h"

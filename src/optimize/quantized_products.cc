@@ -134,8 +134,6 @@ struct Product {
   Uniform data_scale;
   Weights weights;
   std::vector<double> bias;  // empty: none
-
-  bool is_float8() const { return data->type == DataType::kFP8; }
 };
 
 std::optional<std::vector<double>> bias_of(const Node& node, size_t channels) {
@@ -212,19 +210,26 @@ std::optional<Ending> taken(const Target& target, const Uses& uses, Node& node, 
   return gives(plain) ? std::optional(plain) : std::nullopt;
 }
 
+// Before a Dequantize there is fp8.
+bool reads_float8(const Node& node) {
+  const Node* source = node.inputs[0] != nullptr ? node.inputs[0]->producer : nullptr;
+  return source != nullptr && source->as<Dequantize>() != nullptr
+         && source->inputs[0]->type == DataType::kFP8;
+}
+
 bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, Node& node,
                          const Convolution& op) {
   if (!op.epilogue.empty()) return false;
+  auto quantized = quantized_form(op);
+  quantized->is_float8 = reads_float8(node);
+  // With nothing to fuse the question is whether there is a kernel at all.
+  if (!target.fuses(*quantized, {})) return false;
   auto p = product_of(node, 0, false);
   const int spatial = op.kernel.rank();
   if (!p || p->weights.values.shape().rank() != spatial + 2) return false;
-  auto integers = quantized_form(op);
-  integers->is_float8 = p->is_float8();
-  // With nothing to fuse the question is whether there is a kernel at all.
-  if (!target.fuses(*integers, {})) return false;
-  const auto ending = taken(target, uses, node, *integers);
+  const auto ending = taken(target, uses, node, *quantized);
   if (!ending) return false;
-  rewrite(patch, *p, *ending, std::move(integers));
+  rewrite(patch, *p, *ending, std::move(quantized));
   return true;
 }
 
@@ -251,17 +256,20 @@ bool rewrite_product(Patch& patch, const Target& target, const Uses& uses, Node&
   if (!op.epilogue.empty() || op.operation_a != MatrixOperation::kNONE
       || op.operation_b == MatrixOperation::kVECTOR)
     return false;
+  auto quantized = std::make_unique<QuantizedMatrixMultiply>();
+  quantized->is_float8 = reads_float8(node);
+  if (!target.fuses(*quantized, {})) return false;
   const int rank = static_cast<int>(node.inputs[1]->dims.size());
   auto p = product_of(node, rank - 1, op.operation_b == MatrixOperation::kTRANSPOSE);
   if (!p) return false;
-  auto integers = std::make_unique<QuantizedMatrixMultiply>();
-  integers->is_float8 = p->is_float8();
-  if (!target.fuses(*integers, {})) return false;
+  // Of fp8 no target multiplies a stack of matrices.
+  const Shape& weights = p->weights.values.shape();
+  if (quantized->is_float8 && weights.volume(0, rank - 2) != 1) return false;
   Node& last = take_bias(uses, *p);
-  auto ending = taken(target, uses, last, *integers);
+  auto ending = taken(target, uses, last, *quantized);
   if (!ending) return false;
   if (&last != &node) ending->merged.insert(ending->merged.begin(), &node);
-  rewrite(patch, *p, *ending, std::move(integers));
+  rewrite(patch, *p, *ending, std::move(quantized));
   return true;
 }
 

@@ -190,6 +190,18 @@ TEST(QuantizedProducts, BytesAndFloat8AreNotMultiplied) {
   EXPECT_FALSE(quantized_products(m.network, FusingTarget()));
 }
 
+// Stacks of matrices stay floats of fp8; of bytes they are multiplied.
+TEST(QuantizedProducts, StacksOfFloat8StayFloats) {
+  for (const DataType type : {DataType::kINT8, DataType::kFP8}) {
+    QuantizedModel m;
+    Value& x = m.through(m.input({2, 3, 5}), type, 0.01f, 0);
+    m.output(m.matrix_product(x, m.dequantize(m.bytes(type, {2, 5, 4}), {0.01f})));
+    const bool is_byte = type == DataType::kINT8;
+    EXPECT_THAT(kinds(*integers(m.network)),
+                ::testing::Contains(is_byte ? "QuantizedMatrixMultiply" : "MatrixMultiply"));
+  }
+}
+
 // Networks with 16-bit types between their layers.
 TEST(QuantizedProducts, GiveTheTypeOfTheLayer) {
   for (const DataType type : {DataType::kHALF, DataType::kBF16})

@@ -17,11 +17,10 @@ struct PrepareModelOptions {
 };
 
 /// The model in a file, of opset 13 if it was of 11 or 12, and for fp8 of 19 if it was of an
-/// earlier one, where edit::convert_opset() can raise it,
-/// with its nodes named, without nodes that change nothing, and with what scales convolutions in
-/// their weights, as edit::fold_into_weights() does; and equalized if that is asked for. Weights in
-/// files of their own come into the model. Throws Error for what is no model and for a result above
-/// 2 GiB.
+/// earlier one, where edit::convert_opset() can raise it; with its nodes named, without nodes that
+/// change nothing, and with what scales convolutions in their weights, as
+/// edit::fold_into_weights() does; and equalized if that is asked for. Weights in files of their
+/// own come into the model. Throws Error for what is no model and for a result above 2 GiB.
 std::string prepare_model(const std::string& path, const PrepareModelOptions& options);
 
 /// The model after smooth(). Throws Error likewise, and for an alpha outside 0 to 1.

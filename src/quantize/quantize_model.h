@@ -25,10 +25,10 @@ struct QuantizeModelOptions {
 };
 
 /// The model with QuantizeLinear and DequantizeLinear nodes where place_quantization() has int8 on
-/// the target, all symmetric int8 with a zero point of 0, as TensorRT wants it. Weights in files of
-/// their own come into the model. Throws Error for a model that cannot be imported or is of an
-/// opset below 10, in which nothing can be int8, or below 19 for fp8, for names of nodes that it
-/// does not have, for weights of NaN or infinity, and for a result above 2 GiB.
+/// the target, all symmetric int8, or fp8, with a zero point of 0, as TensorRT wants it. Weights in
+/// files of their own come into the model. Throws Error for a model that cannot be imported or is
+/// of an opset below 10, in which nothing can be int8, or below 19 for fp8, for names of nodes that
+/// it does not have, for weights of NaN or infinity, and for a result above 2 GiB.
 std::string quantize_model(std::span<const std::byte> model, const Scales& scales,
                            const Target& target, const QuantizeModelOptions& options);
 

@@ -123,7 +123,7 @@ std::vector<Shapes> other_batches(const session::Model& before, const session::M
 }
 
 // Integers of a type that indexes an axis, and bools.
-void fill_with_quantized_products(Array& array, int64_t limit, std::mt19937& random) {
+void fill_with_integers(Array& array, int64_t limit, std::mt19937& random) {
   std::uniform_int_distribution<int64_t> choose(0, limit - 1);
   std::generate_n(array.as<float>(), array.count(),
                   [&] { return static_cast<float>(choose(random)); });
@@ -145,7 +145,7 @@ Arrays noise(const session::Model& model, const Limits& limits, const Shapes& sh
         || type == nvinfer1::DataType::kBF16)
       fill_with_noise(array, random);
     else
-      fill_with_quantized_products(array, limit_of(limits, input), random);
+      fill_with_integers(array, limit_of(limits, input), random);
     arrays.emplace(input.getName(), std::move(array));
   }
   return arrays;

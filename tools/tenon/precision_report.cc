@@ -56,9 +56,9 @@ Precision precision_of(const std::string& kind, const std::string& kernel,
     const bool is_float8 = !inputs.empty() && inputs[0].starts_with("float8");
     const std::string what = is_float8 ? "fp8" : "integers";
     const bool is_left = is_float(result) && !result.starts_with("float8");
-    return {is_float8 ? "fp8" : "int8",
-            "its data and weights are " + what
-                + (is_left ? ", and nothing quantizes its result" : "")};
+    return {
+        is_float8 ? "fp8" : "int8",
+        "its data and weights are " + what + (is_left ? ", and nothing quantizes its result" : "")};
   }
   if ((kind == "Quantize" || kind == "Dequantize") && !inputs.empty())
     return {is_float(result) ? result : inputs[0], "turns " + inputs[0] + " into " + result};

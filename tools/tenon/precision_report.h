@@ -17,7 +17,7 @@ struct Precision {
 bool multiplies_quantized(std::string_view kind);
 
 /// @param inputs, outputs types of the layer's tensors, constants among them.
-/// @param is_quantized whether any layer of the plan multiplies integers.
+/// @param is_quantized whether any layer of the plan multiplies quantized tensors.
 Precision precision_of(const std::string& kind, const std::string& kernel,
                        const std::vector<std::string>& inputs,
                        const std::vector<std::string>& outputs, bool is_quantized);

@@ -71,10 +71,10 @@ class Quantization {
   Quantization(const std::string& path, const QuantizationOptions& o, const BuildOptions& build,
                Logger& logger)
       : path_(path), o_(o), build_(build), logger_(logger), kept_(o.kept_nodes()) {
-    prepare();
-    find_ranges();
     if (o.corrects_biases && build.fp8)
       fail(ErrorClass::kOptions, "--biasCorrection: is of int8 weights, and not for --fp8");
+    prepare();
+    find_ranges();
     if (o.corrects_biases)
       means_ = channel_statistics(bytes_of(*prepared_), data_for("--biasCorrection"), build, logger)
                    .means;

@@ -1,4 +1,5 @@
-/// Elementary functions of one float on both targets: on the CPU those that vectorise, to a few ULP.
+/// Elementary functions of one float on both targets: on the CPU those that vectorise, to a few
+/// ULP.
 #pragma once
 
 #include <cmath>

@@ -17,11 +17,13 @@ template <class E, int count = 16 / sizeof(E)> struct Pack {
 
   static __device__ Pack load(const E* from) {
     Pack pack;
+    static_assert(sizeof(Word) == kBytes);
     const Word word = *reinterpret_cast<const Word*>(from);
     memcpy(&pack, &word, sizeof(Word));
     return pack;
   }
   __device__ void store(E* to) const {
+    static_assert(sizeof(Word) == kBytes);
     Word word;
     memcpy(&word, this, sizeof(Word));
     *reinterpret_cast<Word*>(to) = word;
@@ -36,10 +38,9 @@ template <class E, int count = 16 / sizeof(E)> struct Pack {
   static constexpr size_t kBytes = sizeof(E) * count;
   using Word = std::conditional_t<
       kBytes == 16, uint4,
-      std::conditional_t<
-          kBytes == 8, uint2,
-          std::conditional_t<kBytes == 4, uint32_t,
-                             std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>>;
+      std::conditional_t<kBytes == 8, uint2,
+                         std::conditional_t<kBytes == 4, uint32_t,
+                                            std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>>;
 };
 
 }  // namespace tenon::kernels::inline TENON_TARGET

@@ -35,9 +35,9 @@ __global__ void __launch_bounds__(256)
     make_pixels(const E* planes, PixelLayout layout, bool has_packs, E* to) {
   using Bits = std::conditional_t<sizeof(E) == 2, uint16_t, uint32_t>;
   using Words = Pack<uint32_t>;
-  constexpr int kTile = 64, kPack = Pack<Bits>::kCount;     // pixels, and channels
-  constexpr int kTogether = 4 / sizeof(E);                  // channels of a word
-  constexpr int kPacks = kTile / kPack, kThreads = 256;     // packs of a row
+  constexpr int kTile = 64, kPack = Pack<Bits>::kCount;    // pixels, and channels
+  constexpr int kTogether = 4 / sizeof(E);                 // channels of a word
+  constexpr int kPacks = kTile / kPack, kThreads = 256;    // packs of a row
   __shared__ uint32_t tile[kTile / kTogether][kTile + 1];  // lanes use different banks
   const int row = static_cast<int>(threadIdx.x) / kPacks;
   const int pack = static_cast<int>(threadIdx.x) % kPacks;
@@ -75,8 +75,7 @@ __global__ void __launch_bounds__(256)
       for (int p = row; p < kTile; p += kThreads / kPacks) {
         Words words;
 #pragma unroll
-        for (int w = 0; w < Words::kCount; ++w)
-          words.values[w] = tile[pack * Words::kCount + w][p];
+        for (int w = 0; w < Words::kCount; ++w) words.values[w] = tile[pack * Words::kCount + w][p];
         if (pixel + p < layout.pixels)
           words.store(reinterpret_cast<uint32_t*>(target + p * layout.pixel_step()));
       }

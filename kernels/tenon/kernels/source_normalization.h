@@ -36,15 +36,11 @@ template <class E, class Source> struct NormalizeSource {
   }
 
 #if !defined(__CUDACC__)
-  /// Rows [first, first + count) where those lie side by side.
-  void operator()(int64_t, int64_t first, int64_t count) const {
-    constexpr int64_t kRows = 64;  // of which a pass leaves more in the cache than of all
-    for (; count > 0; first += kRows, count -= kRows) normalize(first, std::min(kRows, count));
-  }
-
- private:
-  void normalize(int64_t first, int64_t count) const {
-    float mean[kit::kSpan] = {}, scale[kit::kSpan] = {};
+  /// Rows of a block, of which a pass leaves more in the cache than of all.
+  static constexpr int64_t kRows = 64;
+  /// Rows [first, first + count), at most kRows, where those lie side by side.
+  void normalize_block(int64_t first, int64_t count) const {
+    float mean[kRows] = {}, scale[kRows] = {};
     for (int64_t i = 0; i < size; ++i)
       for (int64_t r = 0; r < count; ++r) mean[r] += source.row(first + r)(i);
     for (int64_t r = 0; r < count; ++r) mean[r] /= static_cast<float>(size);
@@ -69,7 +65,15 @@ template <class E, class Source>
 void normalize_source(const kit::Device& device, int64_t rows,
                       const NormalizeSource<E, Source>& normalize) {
 #if !defined(__CUDACC__)
-  if (normalize.step > 1) return device.parallel_spans(1, rows, normalize);
+  if (normalize.step > 1) {
+    constexpr int64_t kRows = NormalizeSource<E, Source>::kRows;
+    return device.parallel_ranges((rows + kRows - 1) / kRows, 1, [&](int64_t begin, int64_t end) {
+      kit::with_wide_vectors([&, begin, end](auto) {
+        for (int64_t first = begin * kRows; first < std::min(end * kRows, rows); first += kRows)
+          normalize.normalize_block(first, std::min(kRows, rows - first));
+      });
+    });
+  }
   device.parallel_ranges(rows, 1, [&](int64_t begin, int64_t end) {
     kit::with_wide_vectors([&, begin, end](auto) {
       for (int64_t row = begin; row < end; ++row) normalize(kit::Team{}, row);

@@ -37,7 +37,7 @@ template <class E> class TileSums {
   using Factor = float;
   using Tile = SumTile<kTeams>;
   static constexpr int kTeamCount = kTeams;
-  static constexpr int kDepth = 32;                // at a time
+  static constexpr int kDepth = 32;              // at a time
   static constexpr int kLeftStep = Tile::kRows;  // between pairs
 
   /// What the tile multiplies at a time: for each of kDepth a row, and a column.
@@ -89,8 +89,7 @@ template <class E> class TileSums {
     for (int m = 0; m < 8; ++m)
 #pragma unroll
       for (int n = 0; n < 8; ++n) {
-        float& to =
-            tile[(Tile::row() + row(m)) * Tile::kColumns + Tile::column() + column(n)];
+        float& to = tile[(Tile::row() + row(m)) * Tile::kColumns + Tile::column() + column(n)];
         to = adds ? to + sums_[m][n] : sums_[m][n];
       }
   }

@@ -57,6 +57,7 @@ Offer offer_integer_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const QuantizedConvolution&>(request.op);
   if (op.kernel.rank() < 1 || op.kernel.rank() > 3 || op.groups < 1)
     return "only one to three spatial axes are supported";
+  if (op.is_float8) return "fp8 is not supported";
   if (!quantized_epilogue(op)) return "the epilogue is not supported";
   return std::make_unique<IntegerConvolutionKernel>(op);
 }

@@ -81,6 +81,7 @@ bool is_depthwise(const QuantizedConvolution& op) {
 }
 
 std::string refusal(const QuantizedConvolution& op, const KernelRequest& request) {
+  if (op.is_float8) return "fp8 is not supported";
   if (!is_depthwise(op) || request.inputs[In::kData].shape[1] != op.groups)
     return "only depthwise windows of 3x3 and 5x5 with strides of 1 and 2, and multiples of 4 "
            "channels, are supported";
