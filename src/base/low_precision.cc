@@ -45,7 +45,7 @@ uint8_t e4m3_of(float x, bool saturate) {
   if (std::isnan(x)) return sign | kNan;
   if (magnitude > 464)  // halfway between 448 and what would come next
     return sign | (saturate ? kLargest : kNan);
-  return static_cast<uint8_t>(sign | encode(kE4M3, std::min(magnitude, 448.f)));
+  return static_cast<uint8_t>(sign | encode(kE4M3, std::min(magnitude, kLargestFloat8)));
 }
 
 uint8_t e2m1_of(float x) {

@@ -8,6 +8,9 @@
 
 namespace tenon {
 
+/// The largest number of fp8, which is e4m3.
+inline constexpr float kLargestFloat8 = 448;
+
 /// How a number becomes an e8m0 scale factor, which is a power of two.
 enum class PowerRounding : int32_t { kUp, kDown, kNearest };
 

@@ -73,7 +73,7 @@ class CpuTarget final : public Target {
       return epilogue.empty() && !attention->bytes.used;
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
-    if (gives_16bit(op) || multiplies_float8(op)) return false;
+    if (is_for_gpus(op)) return false;
     if (const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op))
       return epilogue.empty() ? multiplies(*convolution)
                               : convolves_integers(*convolution) && fits_in_slots(epilogue);
@@ -87,19 +87,13 @@ class CpuTarget final : public Target {
   std::vector<LibraryVersion> libraries() const override { return {{"oneDNN", onednn_version()}}; }
 
  private:
-  static bool multiplies_float8(const Op& op) {
-    const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op);
-    const auto* product = dynamic_cast<const QuantizedMatrixMultiply*>(&op);
-    return (convolution != nullptr && convolution->is_float8)
-           || (product != nullptr && product->is_float8);
-  }
-  static bool gives_16bit(const Op& op) {
-    const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&op);
-    const auto* product = dynamic_cast<const QuantizedMatrixMultiply*>(&op);
-    const DataType to = convolution != nullptr ? convolution->to
-                        : product != nullptr   ? product->to
-                                               : DataType::kFLOAT;
-    return is_16bit_float(to);
+  // Quantized layers of fp8, or with a 16-bit result.
+  static bool is_for_gpus(const Op& op) {
+    const auto is = [](const auto* layer) {
+      return layer != nullptr && (layer->is_float8 || is_16bit_float(layer->to));
+    };
+    return is(dynamic_cast<const QuantizedConvolution*>(&op))
+           || is(dynamic_cast<const QuantizedMatrixMultiply*>(&op));
   }
 
   // Whether there is a fast kernel. oneDNN has no sums.

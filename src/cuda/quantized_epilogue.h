@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "base/dtype.h"
 #include "cuda/simple_epilogue.h"
@@ -196,63 +197,48 @@ __device__ inline uint32_t packed_bytes(uint32_t a, uint32_t b, uint32_t c, uint
   return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
-/// Calls body with the epilogue's ByteEpilogue.
-template <bool kAdds, class Body>
-__device__ __forceinline__ void with_function_epilogue(const QuantizedEpilogue& e,
-                                                       const Body& body) {
-  using Form = QuantizedEpilogue::Form;
-  using Function = SimpleEpilogue::Function;
-  switch (e.function.function) {
-    case Function::kNone:
-      return body(ByteEpilogue<Form::kFunction, Function::kNone, kAdds>(e));
-    case Function::kClip:
-      return body(ByteEpilogue<Form::kFunction, Function::kClip, kAdds>(e));
-    case Function::kSwish:
-      return body(ByteEpilogue<Form::kFunction, Function::kSwish, kAdds>(e));
-    case Function::kHardSwish:
-      return body(ByteEpilogue<Form::kFunction, Function::kHardSwish, kAdds>(e));
-    case Function::kGelu:
-      return body(ByteEpilogue<Form::kFunction, Function::kGelu, kAdds>(e));
-    case Function::kGeluTanh:
-      return body(ByteEpilogue<Form::kFunction, Function::kGeluTanh, kAdds>(e));
-  }
-}
-/// Calls body with what makes a number that is rounded to fp8 of one.
+/// Calls body with the function as a type, whose `value` the compiler knows.
 template <class Body>
-__device__ __forceinline__ void with_float8_epilogue(const QuantizedEpilogue& e, const Body& body) {
+__device__ __forceinline__ void with_function(SimpleEpilogue::Function function, const Body& body) {
   using Function = SimpleEpilogue::Function;
-  const auto call = [&](Function function) {
-    SimpleEpilogue own = e.function;
-    own.function = function;  // which the compiler knows
-    body([own, by = e.reciprocal](float x) { return activated_coarsely(own, x) * by; });
-  };
-  switch (e.function.function) {
+  switch (function) {
     case Function::kNone:
-      return call(Function::kNone);
+      return body(std::integral_constant<Function, Function::kNone>());
     case Function::kClip:
-      return call(Function::kClip);
+      return body(std::integral_constant<Function, Function::kClip>());
     case Function::kSwish:
-      return call(Function::kSwish);
+      return body(std::integral_constant<Function, Function::kSwish>());
     case Function::kHardSwish:
-      return call(Function::kHardSwish);
+      return body(std::integral_constant<Function, Function::kHardSwish>());
     case Function::kGelu:
-      return call(Function::kGelu);
+      return body(std::integral_constant<Function, Function::kGelu>());
     case Function::kGeluTanh:
-      return call(Function::kGeluTanh);
+      return body(std::integral_constant<Function, Function::kGeluTanh>());
   }
 }
+/// Calls body with the epilogue's ByteEpilogue.
 template <class Body>
 __device__ __forceinline__ void with_byte_epilogue(const QuantizedEpilogue& e, const Body& body) {
   using Form = QuantizedEpilogue::Form;
   using Function = SimpleEpilogue::Function;
   if (e.form == Form::kRequantize)
-    body(ByteEpilogue<Form::kRequantize, Function::kNone, false>(e));
-  else if (e.form == Form::kSum)
-    body(ByteEpilogue<Form::kSum, Function::kNone, false>(e));
-  else if (e.function.adds)
-    with_function_epilogue<true>(e, body);
-  else
-    with_function_epilogue<false>(e, body);
+    return body(ByteEpilogue<Form::kRequantize, Function::kNone, false>(e));
+  if (e.form == Form::kSum) return body(ByteEpilogue<Form::kSum, Function::kNone, false>(e));
+  with_function(e.function.function, [&](auto function) {
+    if (e.function.adds)
+      body(ByteEpilogue<Form::kFunction, decltype(function)::value, true>(e));
+    else
+      body(ByteEpilogue<Form::kFunction, decltype(function)::value, false>(e));
+  });
+}
+/// Calls body with what makes a number that is rounded to fp8 of one.
+template <class Body>
+__device__ __forceinline__ void with_float8_epilogue(const QuantizedEpilogue& e, const Body& body) {
+  with_function(e.function.function, [&](auto function) {
+    SimpleEpilogue own = e.function;
+    own.function = function;
+    body([own, by = e.reciprocal](float x) { return activated_coarsely(own, x) * by; });
+  });
 }
 
 /// Writes element `at` of the result.

@@ -64,8 +64,7 @@ std::optional<QuantizedEpilogue> requantization(const Op& op, std::span<const Te
 }  // namespace
 
 bool multiplies_float8() {
-  constexpr int kAda[] = {8, 9};
-  return has_capability(kAda[0], kAda[1]);
+  return has_capability(8, 9);  // Ada
 }
 
 QuantizedEpilogue::List list_of(std::span<const TensorSpec> inputs, size_t input,

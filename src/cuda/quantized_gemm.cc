@@ -107,8 +107,6 @@ void check_data(const Shape& data) {
           "data of {} are too large for a product of bytes", data);
 }
 
-constexpr const char* kNeedsAda = "products of fp8 need a GPU of compute capability 8.9 or more";
-
 // A layer as this kernel has it.
 struct Layer {
   Geometry geometry;
@@ -156,7 +154,6 @@ MadeLayer layer_of(const QuantizedConvolution& op, const KernelRequest& request)
   const Shape& data = request.inputs[In::kData].shape;
   if (op.kernel.rank() < 1 || op.kernel.rank() > 2)
     return std::string("only one or two spatial axes are supported");
-  if (op.is_float8 && !multiplies_float8()) return std::string(kNeedsAda);
   if (op.groups != 1) return std::string("groups are not supported");
   if (!quantized_epilogue(op)) return std::string("the epilogue is not supported");
   const int64_t channels = data[1], taps = op.kernel.volume();
@@ -204,7 +201,6 @@ QuantizedGemm product_geometry(const QuantizedMatrixMultiply& op,
 }
 
 MadeLayer layer_of(const QuantizedMatrixMultiply& op, const KernelRequest& request) {
-  if (op.is_float8 && !multiplies_float8()) return std::string(kNeedsAda);
   const Shape& weights = request.inputs[In::kWeights].shape;
   if (weights.rank() < 2 || weights.volume(0, weights.rank() - 2) != 1)
     return std::string("several matrices of weights are not supported");
@@ -228,9 +224,14 @@ MadeLayer layer_of(const KernelRequest& request) {
   constexpr int kAmpere = 8;
   if (!has_capability(kAmpere))
     return std::string("it needs a GPU of compute capability 8.0 or more");
+  const auto of = [&](const auto& op) -> MadeLayer {
+    if (op.is_float8 && !multiplies_float8())
+      return std::string("products of fp8 need a GPU of compute capability 8.9 or more");
+    return layer_of(op, request);
+  };
   if (const auto* convolution = dynamic_cast<const QuantizedConvolution*>(&request.op))
-    return layer_of(*convolution, request);
-  return layer_of(static_cast<const QuantizedMatrixMultiply&>(request.op), request);
+    return of(*convolution);
+  return of(static_cast<const QuantizedMatrixMultiply&>(request.op));
 }
 
 std::unique_ptr<QuantizedGemmKernel> make(const Layer& layer, const KernelRequest& request) {

@@ -34,7 +34,7 @@ enum class PrivateLayer : int32_t {
   kMaxUnpool = 10033,
   kDeterminant = 10034,
   kSeparableConvolution = 10035,  // depthwise, then 1x1
-  kQuantizedConvolution = 10040,  // int8 operands with zero points, int32 results
+  kQuantizedConvolution = 10040,  // operands of int8 with zero points, or of fp8
   kQuantizedMatrixMultiply = 10041,
   kRecurrent = 10050,    // LSTM, GRU, RNN over a sequence
   kFourier = 10051,      // DFT, STFT

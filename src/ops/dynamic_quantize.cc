@@ -75,7 +75,7 @@ Shape block_of(const DynamicQuantize& op, const Shape& data) {
 }
 
 float largest_number(DataType type) {
-  return type == DataType::kFP4 ? 6.f : type == DataType::kFP8 ? 448.f : 127.f;
+  return type == DataType::kFP4 ? 6.f : type == DataType::kFP8 ? kLargestFloat8 : 127.f;
 }
 
 void DynamicQuantize::infer(Inference& c) const {

@@ -103,7 +103,6 @@ class Quantizer {
   }
   // Of a scale for int8.
   float scale_of(float of_int8) const {
-    constexpr float kLargestFloat8 = 448;
     return is_float8() ? of_int8 * (kLargestInt8 / kLargestFloat8) : of_int8;
   }
 

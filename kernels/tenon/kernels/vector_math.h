@@ -50,6 +50,11 @@ inline float series_expm1(float r) {
   return (p * r) * r + r;
 }
 
+/// e^x of what was reduced, where that is a normal number.
+inline float exponential_of(const Reduced& r) {
+  return (1.f + series_expm1(r.remainder)) * power_of_two(r.exponent);
+}
+
 /// Error below 2 ulp.
 inline float fast_exp(float x) {
   float y = x > 89.f ? 89.f : x;
@@ -75,14 +80,12 @@ inline float fast_expm1(float x) {
 inline float decay(float x) {
   float y = x > 87.f ? 87.f : x;
   y = y < -89.f ? -89.f : y;
-  const Reduced r = reduce(-y);
-  return (1.f + series_expm1(r.remainder)) * power_of_two(r.exponent);
+  return exponential_of(reduce(-y));
 }
 
 /// e^x for x <= 0, in fewer steps than fast_exp() takes. Error below 2 ulp; 0 below -87.
 inline float fast_share(float x) {
-  const Reduced r = reduce(x < -87.f ? -87.f : x);
-  const float e = (1.f + series_expm1(r.remainder)) * power_of_two(r.exponent);
+  const float e = exponential_of(reduce(x < -87.f ? -87.f : x));
   return x < -87.f ? 0.f : e;
 }
 

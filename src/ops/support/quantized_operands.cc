@@ -66,8 +66,7 @@ void check_float8(const Inference& c, DataType to) {
 }
 
 void check_integers(const Inference& c, DataType to) {
-  require(to == DataType::kINT32 || to == DataType::kFLOAT || to == DataType::kHALF
-              || to == DataType::kBF16 || is_byte(to),
+  require(to == DataType::kINT32 || to == DataType::kFLOAT || is_16bit_float(to) || is_byte(to),
           "expected int32, float32, float16, bfloat16, int8 or uint8 as the type of the result, "
           "found {}",
           name_of(to));
