@@ -30,6 +30,16 @@ def test_failures_have_the_status_of_the_command():
     assert done.returncode != 0 and "none.onnx" in done.stderr
 
 
+def test_a_new_plugin_is_built_against_the_package(tmp_path):
+    """As the command says: the package has the headers and the CMake package that it needs."""
+    done = subprocess.run([sys.executable, "-m", "tenon", "new-plugin", "MyPlugin"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    commands = done.stdout.split("\n\n", 1)[1]
+    built = subprocess.run(["bash", "-e", "-c", commands], capture_output=True, text=True, cwd=tmp_path,
+                           env={**os.environ, "CMAKE_GENERATOR": "Ninja"})
+    assert built.returncode == 0 and "100% tests passed" in built.stdout, built.stdout + built.stderr
+
+
 def test_an_application_of_ray_needs_ray(tmp_path):
     """This Python runs it, and says what is missing."""
     (tmp_path / "ray.py").write_text("raise ImportError('of a test')")
