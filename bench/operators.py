@@ -33,6 +33,7 @@ class Node:
     domain: str = ""
     opset: int = 19
     whole: tuple = ()  # outputs of integers, beside those called indices
+    long: tuple = ()  # outputs of int64
 
     def arrays(self):
         return {name: a for name, a in self.inputs.items() if a is not None and name not in self.constants}
@@ -60,7 +61,8 @@ class Node:
         for output in graph.output:
             whole = self.kind == "NonMaxSuppression" or output.name == "indices" or output.name in self.whole
             output.type.tensor_type.elem_type = (
-                onnx.TensorProto.INT32 if whole and self.domain else onnx.TensorProto.INT64 if whole else
+                onnx.TensorProto.INT32 if whole and self.domain else
+                onnx.TensorProto.INT64 if whole or output.name in self.long else
                 helper.np_dtype_to_tensor_dtype(floats)
             )
         opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("plugins", 1)]

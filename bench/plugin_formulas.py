@@ -4,6 +4,7 @@ One measurement stands for all names of one kernel: the plugins that @formula li
 it is not 1. A plugin that is not listed has no formula of a few lines: what prints, makes constants, or reads images,
 and chains of gathers and suppressions.
 """
+import itertools
 import math
 
 import numpy as np
@@ -133,6 +134,108 @@ def bev_pool(numbers):
 
     return of("BEVPoolV2TRT", {"depth": depth, "feat": feat, **{k: v.astype(np.int32) for k, v in ranks.items()}},
               {"out_height": 128, "out_width": 128}, by_torch)
+
+
+def _surfaces(numbers, shape, count):
+    """Voxels as a laser finds them: on the ground, and on walls."""
+    depth, height, width = shape
+    ground = np.stack([np.full(count, depth // 8), numbers.state.randint(0, height, count), numbers.state.randint(0, width, count)], 1)
+    wall = np.stack([numbers.state.randint(0, depth, count), numbers.state.randint(0, 40, count) * (height // 40),
+                     numbers.state.randint(0, width // 4, count)], 1)
+    rows = np.unique(np.concatenate([ground, wall]), axis=0)
+    rows = numbers.state.permutation(rows)[:count]
+    return np.concatenate([np.zeros((count, 1)), rows], 1).astype(np.int32)
+
+
+def _pairs_of(indices, shape):
+    """(27, N): the row of each neighbour, or -1, by a search among sorted numbers of cells."""
+    cell = (indices[:, 1] * shape[1] + indices[:, 2]) * shape[2] + indices[:, 3]
+    ordered, order = cell.sort()
+    table = []
+    for z, y, x in itertools.product((-1, 0, 1), repeat=3):
+        at = indices[:, 1:] + torch.tensor([z, y, x])
+        inside = ((at >= 0) & (at < torch.tensor(shape))).all(1)
+        wanted = (at[:, 0] * shape[1] + at[:, 1]) * shape[2] + at[:, 2]
+        found = torch.searchsorted(ordered, wanted).clamp(max=len(cell) - 1)
+        table.append(torch.where(inside & (ordered[found] == wanted), order[found], -1))
+    return torch.stack(table).int()
+
+
+_GRID = (41, 360, 360)
+
+
+@formula("GetIndicePairsImplicitGemm", "GetIndicePairs")
+def indice_pairs(numbers):
+    """Of a submanifold convolution. PyTorch's formula has no masks."""
+    names = ("out_indices", "pair_fwd", "pair_mask", "mask_argsort", "num_act_out")
+    return of("GetIndicePairsImplicitGemm", {"indices": _surfaces(numbers, _GRID, 40000)},
+              {"batch_size": 1, "algo": 1, "is_train": 0, "ksize": [3, 3, 3], "stride": [1, 1, 1], "padding": [1, 1, 1],
+               "dilation": [1, 1, 1], "out_padding": [0, 0, 0], "spatial_shape": list(_GRID), "subm": 1, "transpose": 0},
+              lambda indices: _pairs_of(indices.long(), _GRID), comparable=lambda outputs: outputs[1:2] if len(outputs) > 1 else outputs, outputs=names, whole=names)
+
+
+@formula("ImplicitGemm", "IndiceConv")
+def sparse_convolution(numbers):
+    indices, channels = _surfaces(numbers, _GRID, 40000), 64
+    table = _pairs_of(torch.from_numpy(indices).long(), _GRID).numpy()
+    masks = np.bitwise_or.reduce(np.where(table >= 0, 1 << np.arange(27)[:, None], 0), 0).astype(np.int32)
+    order = np.argsort(masks, kind="stable")
+    inputs = {"features": numbers.normal(len(indices), channels), "filters": numbers.normal(channels, 3, 3, 3, channels) / 16,
+              "pair_fwd": table, "pair_mask": masks[order][:, None], "mask_argsort": order.astype(np.int32)}
+
+    def by_torch(features, filters, pair_fwd, **_):
+        y = torch.zeros(len(features), len(filters))
+        for row, weights in zip(pair_fwd, filters.flatten(1, 3).unbind(1)):
+            to = (row >= 0).nonzero()[:, 0]
+            y.index_add_(0, to, features[row[to].long()] @ weights.T)
+        return y
+
+    return of("ImplicitGemm", inputs, {"act_type": 0, "act_alpha": 0.0, "act_beta": 0.0, "is_subm": 1, "is_train": 0,
+                                       "output_add_scale": 0.0, "output_scale": 1.0}, by_torch)
+
+
+@formula("Argsort")
+def argsort(numbers):
+    return of("Argsort", {"x": numbers.state.randint(0, 1 << 40, 200000)}, {}, lambda x: x.sort(stable=True)[1],
+              long=("y",))
+
+
+@formula("CustomUnique")
+def unique(numbers):
+    names = ("unique", "inverse", "counts", "num_out")
+
+    def by_torch(x):
+        found = x.unique(return_inverse=True, return_counts=True)
+        return *found, torch.tensor(len(found[0]))
+
+    return of("CustomUnique", {"x": numbers.state.randint(0, 50000, 200000)}, {}, by_torch, outputs=names, long=names)
+
+
+@formula("SegmentCSR")
+def segment_csr(numbers):
+    starts = np.concatenate([[0], np.sort(numbers.state.randint(0, 100000, 19999)), [100000]])
+
+    def by_torch(src, indptr):
+        segment = torch.repeat_interleave(torch.arange(len(indptr) - 1), indptr.diff())
+        return torch.zeros(len(indptr) - 1, src.shape[1]).index_add_(0, segment, src)
+
+    return of("SegmentCSR", {"src": numbers.normal(100000, 64), "indptr": starts}, {"reduce": "sum"}, by_torch)
+
+
+@formula("QuickCumsumCuda")
+def bev_pool_of_points(numbers):
+    cells, points, channels = 360 * 360, 100000, 80
+    cell = np.sort(numbers.state.randint(0, cells, points))
+    starts = np.flatnonzero(np.diff(cell, prepend=-1))
+    sites = np.stack([cell // 360, cell % 360, 0 * cell, 0 * cell], 1)
+    inputs = {"x": numbers.normal(points, channels), "geom_feats": sites.astype(np.int32),
+              "interval_lengths": np.diff(starts, append=points).astype(np.int32), "interval_starts": starts.astype(np.int32)}
+
+    def by_torch(x, geom_feats, **_):
+        rows = geom_feats[:, 0].long() * 360 + geom_feats[:, 1]
+        return torch.zeros(cells, channels).index_add_(0, rows, x).reshape(1, 1, 360, 360, channels)
+
+    return of("QuickCumsumCuda", inputs, {"batch_size": 1, "dimension": 1, "height": 360, "width": 360}, by_torch)
 
 
 def _samples(x, rows, columns):

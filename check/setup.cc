@@ -150,12 +150,16 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
   std::vector<DataType> types;
   for (size_t i = 0; i < inputs.size(); ++i) {
     types.push_back(inputs[i].type_for(t));
-    setup.inputs.push_back({{dims[i], types.back(), TensorFormat::kLINEAR, 1}, dims[i]});
+    setup.inputs.push_back(
+        {{dims[i], types.back(), TensorFormat::kLINEAR, inputs[i].scale}, dims[i]});
   }
   const auto out_types = subject.output_types(types);
   const auto out_shapes = subject.output_shapes(dims, trial.test.shape_inputs());
+  const auto scale_of = [&](size_t o) {
+    return o < trial.test.outputs().size() ? trial.test.outputs()[o].scale : 1;
+  };
   for (size_t o = 0; o < out_shapes.size(); ++o)
-    setup.outputs.push_back({{out_shapes[o].dims, out_types[o], TensorFormat::kLINEAR, 1},
+    setup.outputs.push_back({{out_shapes[o].dims, out_types[o], TensorFormat::kLINEAR, scale_of(o)},
                              out_shapes[o].max,
                              out_shapes[o].max_size});
   Tensors all = setup.inputs;

@@ -67,6 +67,7 @@ PLUGIN_ORIGINS = {
         BEVPoolV2TRT BEVPoolV2TRT2 GridSampler2DTRT GridSampler2DTRT2 GridSampler3DTRT GridSampler3DTRT2 InverseTRT
         ModulatedDeformableConv2dTRT ModulatedDeformableConv2dTRT2 MultiScaleDeformableAttnTRT
         MultiScaleDeformableAttnTRT2 QKVTRT QKVTRT2 RotateTRT RotateTRT2""",
+    "Autoware": "Argsort CustomUnique GetIndicePairs GetIndicePairsImplicitGemm ImplicitGemm IndiceConv QuickCumsumCuda SegmentCSR",
     "tensorRT_Pro": "DCNv2 HSigmoid HSwish MyScatterND",
     "tiny-tensorrt": "CuteSampleDynamicExtPlugin CuteSamplePlugin Prelu UpSamplePlugin_TRT",
     "LitLeo": "DebugDynamicPlugin DebugPlugin InstanceNorm LeakyReluPlugin ReflectPad SkipLayerNormV1 SkipLayerNormV2"

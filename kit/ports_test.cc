@@ -225,6 +225,73 @@ TEST(PortsTest, Version2SaysThatItsShapesCannot) {
   EXPECT_THAT(last_error(), HasSubstr("version 2 of the plugin protocol"));
 }
 
+// x + shift, and the shift is what it is.
+struct Shifted {
+  using T = Types<float, Half, Quantized>;
+  static constexpr Spec spec{
+      .name = "Shifted", .inputs = {{"x", kT}, {"shift", kReal}}, .outputs = {{"y", kT}}};
+
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return static_cast<size_t>(in[0].volume()) * sizeof(float);
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const E> shift, Tensor<E> y) const {
+    auto* const sums = static_cast<float*>(device.workspace);
+    for (int64_t i = 0; i < x.shape.volume(); ++i)
+      sums[i] = static_cast<float>(x.data[i]) + static_cast<float>(shift.data[0]);
+    for (int64_t i = 0; i < x.shape.volume(); ++i) y.data[i] = static_cast<E>(sums[i]);
+  }
+};
+TENON_PLUGIN(Shifted);
+
+PluginCase shifted_bytes(float scale) {
+  return PluginCase("Shifted")
+      .in("x", DataType::kINT8, {5}, {-128, -1, 0, 3, 127})
+      .scale(scale)
+      .in("shift", DataType::kFLOAT, {1}, {0.125});
+}
+
+TEST(PortsTest, BytesWithScalesAreFloatsToThePlugin) {
+  EXPECT_EQ(PluginCase("Shifted")
+                .in("x", {2}, {1, -2})
+                .in("shift", {1}, {3})
+                .out("y", {2}, {4, 1})
+                .check(),
+            "");
+  // (-32, -0.25, 0, 0.75, 31.75) + 0.125, in steps of a half: ties go to even, the ends stay.
+  EXPECT_EQ(
+      shifted_bytes(0.25f).out("y", DataType::kINT8, {5}, {-64, 0, 0, 2, 64}).scale(0.5f).check(),
+      "");
+  EXPECT_EQ(shifted_bytes(0.25f)
+                .out("y", DataType::kINT8, {5}, {-128, -1, 1, 7, 127})
+                .scale(0.125f)
+                .check(),
+            "");
+}
+
+TEST(PortsTest, BytesOfNoScaleAreRefused) {
+  EXPECT_THAT(shifted_bytes(0).out("y", DataType::kINT8, {5}, {0, 0, 0, 0, 0}).check(),
+              HasSubstr("input 0 is int8 and has the scale 0"));
+  EXPECT_THAT(shifted_bytes(1).out("y", DataType::kINT8, {5}, {0, 0, 0, 0, 0}).scale(-1).check(),
+              HasSubstr("output 0 is int8 and has the scale -1"));
+}
+
+TEST(PortsTest, RealInputsOfBytesAreFloat) {
+  for (const DataType type : {DataType::kINT8, DataType::kHALF})
+    EXPECT_THAT(PluginCase("Shifted")
+                    .in("x", DataType::kINT8, {1}, {1})
+                    .in("shift", type, {1}, {1})
+                    .out("y", DataType::kINT8, {1}, {2})
+                    .check(),
+                HasSubstr("refused at position 1"));
+  EXPECT_THAT(PluginCase("Shifted")
+                  .in("x", DataType::kHALF, {1}, {1})
+                  .in("shift", DataType::kFLOAT, {1}, {1})
+                  .out("y", DataType::kHALF, {1}, {2})
+                  .check(),
+              HasSubstr("refused at position 1"));
+}
+
 // Multiplies each channel by its number, from 1.
 struct Numbered {
   using T = Types<float, Half>;

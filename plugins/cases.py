@@ -37,22 +37,25 @@ def _attribute(value):
     return value
 
 
-def _tensor(name, array, kind):
+def _tensor(name, array, kind, scale):
     array = numpy.asarray(array)
     tensor = {"name": name, "type": kind or str(array.dtype), "dims": list(array.shape)}
+    if scale is not None:
+        tensor["scale"] = scale
     if kind != "any":
         tensor["values"] = _values(array)
     return tensor
 
 
 def case(plugin, name, attributes, inputs, outputs, version="1", namespace="",
-         tolerance=(1e-5, 2e-3), any_type=(), fixed=(), shape_inputs=()):
+         tolerance=(1e-5, 2e-3), any_type=(), fixed=(), shape_inputs=(), scales=None):
     """Adds one case.
 
     inputs, outputs: name -> array, in the plugin's order. A float32 array is of the plugin's type T
     (the case runs for each of its types), unless `fixed` has its name; every other array is of its
     own type. Of the inputs in `any_type` only the shape counts.
     shape_inputs: the elements of each shape input.
+    scales: what a step of an int8 array is worth, by name, where the plugin asks for it.
     tolerance: |got - expected| <= tolerance * (1 + |expected|), for float32 and for float16.
     """
     def kind(key, array):
@@ -63,8 +66,8 @@ def case(plugin, name, attributes, inputs, outputs, version="1", namespace="",
     _CASES.append({
         "plugin": plugin, "version": version, "namespace": namespace, "name": name,
         "attributes": {key: _attribute(value) for key, value in attributes.items()},
-        "inputs": [_tensor(key, array, kind(key, array)) for key, array in inputs.items()],
-        "outputs": [_tensor(key, array, kind(key, array)) for key, array in outputs.items()],
+        "inputs": [_tensor(key, array, kind(key, array), (scales or {}).get(key)) for key, array in inputs.items()],
+        "outputs": [_tensor(key, array, kind(key, array), (scales or {}).get(key)) for key, array in outputs.items()],
         **({"shape_inputs": [list(values) for values in shape_inputs]} if shape_inputs else {}),
         "tolerance": list(tolerance),
     })

@@ -1,4 +1,5 @@
 // BEVPoolV2TRT and BEVPoolV2TRT2 1 (BEVFormer_tensorrt): BEVDet's pooling of points into cells.
+// QuickCumsumCuda 1 (Autoware): BEVFusion's, whose points have features of their own.
 #include <tenon/kernels/fill.h>
 #include <tenon/plugin.h>
 
@@ -35,10 +36,21 @@ template <class E> struct PoolInterval {
   }
 };
 
+void require_intervals(const Tensor<const int32_t>& starts, const Tensor<const int32_t>& lengths,
+                       int64_t points) {
+#if !defined(__CUDACC__)
+  for (int64_t i = 0; i < starts.shape.volume(); ++i)
+    if (starts.data[i] < 0 || lengths.data[i] < 0
+        || int64_t{starts.data[i]} + lengths.data[i] > points)
+      throw std::invalid_argument("interval " + std::to_string(i) + " goes beyond the "
+                                  + std::to_string(points) + " points");
+#endif
+}
+
 struct BevPoolV2 {
   int32_t out_height = 0, out_width = 0;
 
-  using T = Types<float, Half, BFloat16>;
+  using T = Types<float, Half, BFloat16, Quantized>;
   static constexpr auto attributes =
       std::tuple{attribute("out_height", &BevPoolV2::out_height).required(),
                  attribute("out_width", &BevPoolV2::out_width).required()};
@@ -59,7 +71,7 @@ struct BevPoolV2 {
           "the elements, pixels and cells of points; those of a cell are an interval.",
       .differs =
           "Cells without points are 0, sums are float, and ranks outside are errors on the CPU. "
-          "bfloat16; no int8."};
+          "bfloat16; int8 is linear, with any number of channels."};
 
   void prepare() const {
     require_at_least("out_height", out_height, 1);
@@ -98,12 +110,8 @@ struct BevPoolV2 {
     require("ranks_depth", depth_ranks, depths);
     require("ranks_feat", feature_ranks, pixels);
     require("ranks_bev", cells, cell_count);
-    for (int64_t i = 0; i < starts.shape.volume(); ++i)
-      if (starts.data[i] < 0 || lengths.data[i] < 0
-          || int64_t{starts.data[i]} + lengths.data[i] > points)
-        throw std::invalid_argument("interval " + std::to_string(i) + " goes beyond the "
-                                    + std::to_string(points) + " points");
 #endif
+    require_intervals(starts, lengths, points);
     kernels::fill(device, y.data, y.shape.volume(), static_cast<E>(0.f));
     device.parallel_spans(starts.shape.volume(), channels,
                           PoolInterval<E>{depth.data, features.data, depth_ranks.data,
@@ -113,6 +121,102 @@ struct BevPoolV2 {
 };
 TENON_PLUGIN(BevPoolV2);
 TENON_PLUGIN_AS(BevPoolV2, "BEVPoolV2TRT2");
+
+// Some channels of one interval: points that fall into the cell of the first of them.
+template <class E> struct SumInterval {
+  const E* features;
+  const int32_t *coordinates, *starts, *lengths;
+  E* y;
+  int64_t points, channels;
+  int64_t extents[4];  // of batches, layers, rows, columns
+
+  // A point's coordinates are its row, column, layer and batch; -1 outside.
+  TENON_HD int64_t cell_of(int64_t point) const {
+    constexpr int kAxes[] = {3, 2, 0, 1};
+    int64_t cell = 0;
+    for (int a = 0; a < 4; ++a) {
+      const int64_t at = coordinates[point * 4 + kAxes[a]];
+      if (at < 0 || at >= extents[a]) return -1;
+      cell = cell * extents[a] + at;
+    }
+    return cell;
+  }
+  TENON_HD void operator()(int64_t interval, int64_t channel, int64_t some) const {
+    const int64_t first = starts[interval], count = lengths[interval];
+    if (first < 0 || count <= 0 || first + count > points) return;
+    const int64_t cell = cell_of(first);
+    if (cell < 0) return;
+    float sums[kSpan];
+    for (int64_t c = 0; c < some; ++c) sums[c] = 0;
+    for (int64_t p = first; p < first + count; ++p) {
+      const InputSpan<E> from(features + p * channels + channel, some);
+      for (int64_t c = 0; c < some; ++c) sums[c] += from[c];
+    }
+    const OutputSpan<E> to(y + cell * channels + channel);
+    for (int64_t c = 0; c < some; ++c) to[c] = sums[c];
+    to.store(some);
+  }
+};
+
+struct BevPool {
+  int32_t batches = 0, layers = 0, height = 0, width = 0;
+
+  using T = Types<float, Half, BFloat16>;
+  static constexpr auto attributes =
+      std::tuple{attribute("batch_size", &BevPool::batches).required(),
+                 attribute("dimension", &BevPool::layers).required().says("layers of the grid"),
+                 attribute("height", &BevPool::height).required(),
+                 attribute("width", &BevPool::width).required()};
+  static constexpr Spec spec{
+      .name = "QuickCumsumCuda",
+      .inputs = {{"x", kT},
+                 {"geom_feats", kInt32},
+                 {"interval_lengths", kInt32},
+                 {"interval_starts", kInt32}},
+      .outputs = {{"y", kT}},
+      .text =
+          "BEVFusion's bev_pool: cells of a grid (batch_size, dimension, height, width, C) are "
+          "sums "
+          "over their points' features x (points, C). geom_feats (points, 4) has the row, column, "
+          "layer and batch of a point; those of a cell are an interval.",
+      .differs =
+          "On a CPU and any GPU. float16 and bfloat16; sums are float. Cells without points are 0, "
+          "and intervals that go beyond the points are errors on the CPU."};
+
+  void prepare() const {
+    require_at_least("batch_size", batches, 1);
+    require_at_least("dimension", layers, 1);
+    require_at_least("height", height, 1);
+    require_at_least("width", width, 1);
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    require_axes("x", in[0], "points, C");
+    out[0] = {batches, layers, height, width, in[0][1]};
+  }
+  void check(std::span<const Shape> in) const {
+    require_shape("geom_feats", in[1], {in[0][0], 4});
+    if (in[2].volume() != in[3].volume())
+      throw std::invalid_argument(
+          "interval_lengths and interval_starts must have one length, found " + text_of(in[2])
+          + " and " + text_of(in[3]));
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const int32_t> coordinates,
+           Tensor<const int32_t> lengths, Tensor<const int32_t> starts, Tensor<E> y) const {
+    require_intervals(starts, lengths, x.shape[0]);
+    kernels::fill(device, y.data, y.shape.volume(), static_cast<E>(0.f));
+    device.parallel_spans(starts.shape.volume(), x.shape[1],
+                          SumInterval<E>{x.data,
+                                         coordinates.data,
+                                         starts.data,
+                                         lengths.data,
+                                         y.data,
+                                         x.shape[0],
+                                         x.shape[1],
+                                         {batches, layers, height, width}});
+  }
+};
+TENON_PLUGIN(BevPool);
 
 }  // namespace
 }  // namespace tenon::plugins::TENON_TARGET

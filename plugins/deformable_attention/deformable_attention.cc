@@ -148,12 +148,12 @@ template <class E> struct QueryPoints {
 };
 
 struct QueryDeformableAttention {
-  using T = Types<float, Half, BFloat16>;
+  using T = Types<float, Half, BFloat16, Quantized>;
   static constexpr Spec spec{
       .name = "MultiScaleDeformableAttnTRT",
       .inputs = {{"value", kT},
                  {"value_spatial_shapes", kInt32},
-                 {"reference_points", kT},
+                 {"reference_points", kReal},
                  {"sampling_offsets", kT},
                  {"attention_weights", kT}},
       .outputs = {{"output", kT}},
@@ -164,7 +164,9 @@ struct QueryDeformableAttention {
           "sampling_offsets (N, queries, heads, levels * points * 2) in elements of their level, "
           "and attention_weights (N, queries, heads, levels * points) before their softmax. The "
           "result is (N, queries, heads, C).",
-      .differs = "Places, weights and sums are float also in float16. bfloat16; no int8."};
+      .differs =
+          "Places, weights and sums are float also in float16. bfloat16; int8 with any number of "
+          "channels and points."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     const size_t ranks[] = {4, 2, 3, 4, 4};

@@ -9,12 +9,13 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
+from quantized import quantized_case  # noqa: E402
 
 
 def attention(value, shapes, starts, locations, weights):
     batch, _, heads, channels = value.shape
     queries, levels, points = locations.shape[1], locations.shape[3], locations.shape[4]
-    y = torch.zeros(batch * heads, channels, queries)
+    y = torch.zeros(batch * heads, channels, queries, dtype=torch.from_numpy(value).dtype)
     for level in range(levels):
         height, width = shapes[level]
         part = value[:, starts[level]:starts[level] + height * width]
@@ -50,7 +51,7 @@ def add(name, batch, heads, channels, queries, points, shapes, seed, integer="in
             case("MultiscaleDeformableAttnPlugin_TRT", name, {}, inputs, {"output": y}, version=version)
 
 
-def of_query(name, batch, heads, channels, queries, points, groups, shapes, seed):
+def of_query(name, batch, heads, channels, queries, points, groups, shapes, seed, largest=None):
     """What leads to locations and weights, as BEVFormer's module has it."""
     random = numpy.random.RandomState(seed)
     shapes = numpy.array(shapes, "int32").reshape(-1, 2)
@@ -65,16 +66,23 @@ def of_query(name, batch, heads, channels, queries, points, groups, shapes, seed
     reference = draw(0, 17, batch, queries, 1, groups * 2)
     offsets = draw(-32, 33, batch, queries, heads, levels * points * 2)
     logits = draw(-32, 33, batch, queries, heads, levels * points)
-    places = reference.reshape(batch, queries, 1, 1, 1, groups, 2) + (
-        offsets.reshape(batch, queries, heads, levels, points // groups, groups, 2)
-        / shapes[:, ::-1].reshape(1, 1, 1, levels, 1, 1, 2))
-    weights = torch.from_numpy(logits).softmax(-1).reshape(batch, queries, heads, levels, points).numpy()
-    y = attention(value, shapes, starts, places.reshape(batch, queries, heads, levels, points, 2).astype("float32"),
-                  weights)
-    for plugin in ("MultiScaleDeformableAttnTRT", "MultiScaleDeformableAttnTRT2"):
-        case(plugin, name, {},
-             {"value": value, "value_spatial_shapes": shapes, "reference_points": reference,
-              "sampling_offsets": offsets, "attention_weights": logits}, {"output": y}, tolerance=(1e-5, 4e-3))
+    inputs = {"value": value, "value_spatial_shapes": shapes, "reference_points": reference, "sampling_offsets": offsets,
+              "attention_weights": logits}
+
+    def attended(inputs):
+        value, reference, offsets = inputs["value"], inputs["reference_points"], inputs["sampling_offsets"]
+        places = reference.reshape(batch, queries, 1, 1, 1, groups, 2) + (
+            offsets.reshape(batch, queries, heads, levels, points // groups, groups, 2)
+            / shapes[:, ::-1].reshape(1, 1, 1, levels, 1, 1, 2))
+        weights = torch.from_numpy(inputs["attention_weights"]).softmax(-1).reshape(batch, queries, heads, levels, points)
+        places = places.reshape(batch, queries, heads, levels, points, 2).astype(value.dtype)
+        return attention(value, shapes, starts, places, weights.numpy())
+
+    names = ("MultiScaleDeformableAttnTRT", "MultiScaleDeformableAttnTRT2")
+    if largest is not None:
+        return quantized_case(names, name, {}, inputs, attended, "output", real=("reference_points",), largest=largest)
+    for plugin in names:
+        case(plugin, name, {}, inputs, {"output": attended(inputs)}, tolerance=(1e-5, 4e-3))
 
 
 of_query("two levels", 2, 2, 3, 3, 4, 1, [(3, 5), (2, 2)], 20)
@@ -88,4 +96,6 @@ add("many channels", 1, 1, 71, 1, 2, [(2, 3)], 4)
 add("many points", 1, 1, 2, 1, 70, [(2, 3), (3, 2)], 5)
 add("no batch", 0, 2, 3, 2, 2, [(2, 2)], 6)
 add("no queries", 1, 2, 3, 0, 2, [(2, 2)], 7)
+of_query("int8", 2, 2, 4, 3, 4, 1, [(3, 5), (2, 2)], 24, 127)
+of_query("int8 that saturates, groups of points", 1, 2, 3, 3, 6, 2, [(4, 4)], 25, 180)
 write(__file__)

@@ -202,9 +202,23 @@ struct ModulatedDeformConv2d : DeformableConvolution<2, 3> {
   }
 };
 TENON_PLUGIN(ModulatedDeformConv2d);
+
 // BEVFormer_tensorrt's names; both layouts are one here.
-TENON_PLUGIN_AS(ModulatedDeformConv2d, "ModulatedDeformableConv2dTRT");
-TENON_PLUGIN_AS(ModulatedDeformConv2d, "ModulatedDeformableConv2dTRT2");
+struct BevFormerDeformConv : ModulatedDeformConv2d {
+  using T = Types<float, Half, Quantized>;
+  static constexpr Spec spec{
+      .name = "ModulatedDeformableConv2dTRT",
+      .inputs =
+          {{"input", kT}, {"offset", kT}, {"mask", kT}, {"weight", kT}, {"bias", kReal, kOptional}},
+      .outputs = kOutputs,
+      .protocol = Protocol::kV2,
+      .text = ModulatedDeformConv2d::spec.text,
+      .differs =
+          "Stride, padding, dilation and kernels may differ between rows and columns. int8 "
+          "is linear, with any number of channels."};
+};
+TENON_PLUGIN(BevFormerDeformConv);
+TENON_PLUGIN_AS(BevFormerDeformConv, "ModulatedDeformableConv2dTRT2");
 
 // With the attributes of NVIDIA's and amirstan's plugins.
 struct GroupedModulatedDeformConv : ModulatedDeformConv2d {

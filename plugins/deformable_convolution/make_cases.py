@@ -10,6 +10,7 @@ import torchvision
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
+from quantized import quantized_case  # noqa: E402
 
 NAMES = {  # name, version: attribute names of groups and offset groups, has a mask
     ("MMCVDeformConv2d", "1"): ("groups", "deform_groups", False),
@@ -20,11 +21,12 @@ NAMES = {  # name, version: attribute names of groups and offset groups, has a m
     ("ModulatedDeformableConvPluginDynamic", "1"): ("group", "deformable_group", True),
 }
 
-ALIASES = ("ModulatedDeformableConv2dTRT", "ModulatedDeformableConv2dTRT2")  # of MMCVModulatedDeformConv2d
+# MMCVModulatedDeformConv2d that takes int8, too.
+ALIASES = ("ModulatedDeformableConv2dTRT", "ModulatedDeformableConv2dTRT2")
 
 
 def add(key, name, x_shape, maps, kernel, seed, stride=(1, 1), padding=(0, 0), dilation=(1, 1),
-        groups=1, offset_groups=1, bias=False, attributes=None, reach=32):
+        groups=1, offset_groups=1, bias=False, attributes=None, reach=32, largest=None):
     group_name, offset_group_name, modulated = NAMES[key]
     random = numpy.random.RandomState(seed)
 
@@ -40,16 +42,22 @@ def add(key, name, x_shape, maps, kernel, seed, stride=(1, 1), padding=(0, 0), d
     offset = draw(batch, 2 * taps, *result, most=reach)
     mask = numpy.abs(draw(batch, taps, *result)) if modulated else None
     b = draw(maps) if bias else None
-    tensors = [None if t is None else torch.from_numpy(t) for t in (x, offset, weight, b, mask)]
-    y = torchvision.ops.deform_conv2d(*tensors[:4], stride, padding, dilation, tensors[4])
     if attributes is None:
         attributes = {"stride": list(stride), "padding": list(padding), "dilation": list(dilation),
                       group_name: groups, offset_group_name: offset_groups}
     inputs = {"input": x, "offset": offset, "mask": mask, "weight": weight, "bias": b}
+    inputs = {k: v for k, v in inputs.items() if v is not None}
+
+    def convolved(inputs):
+        given = {k: torch.from_numpy(v) for k, v in inputs.items()}
+        return torchvision.ops.deform_conv2d(given["input"], given["offset"], given["weight"], given.get("bias"), stride, padding,
+                                             dilation, given.get("mask")).numpy()
+
+    if largest is not None:
+        return quantized_case(ALIASES, name, attributes, inputs, convolved, "output", real=("bias",), largest=largest)
     # fp16 rounds places of elements to 1/16 and less, but not the sums of products.
     for plugin in (key[0], *(ALIASES if key[0] == "MMCVModulatedDeformConv2d" else ())):
-        case(plugin, name, attributes, {k: v for k, v in inputs.items() if v is not None},
-             {"output": y.numpy()}, version=key[1])
+        case(plugin, name, attributes, inputs, {"output": convolved(inputs)}, version=key[1])
 
 
 for number, (key, names) in enumerate(NAMES.items()):
@@ -79,6 +87,9 @@ for what, padding in (("MMDeploy", [1, 1, 2, 2]), ("ONNX", [1, 2, 1, 2])):
         attributes={"padding": padding})
 add(("MMCVModulatedDeformConv2d", "1"), "as documented", (1, 4, 3, 4), 2, (2, 2), 3001, groups=2,
     offset_groups=2, attributes={"group": 2, "deformable_group": 2})
+key = ("MMCVModulatedDeformConv2d", "1")
+add(key, "int8", (2, 4, 5, 6), 4, (3, 2), 3010, (2, 1), (1, 2), (1, 3), bias=True, largest=127)
+add(key, "int8 that saturates, groups", (1, 8, 3, 3), 6, (2, 2), 3011, groups=2, offset_groups=4, largest=190)
 
 # DCNv2: offsets and the mask before its sigmoid in one tensor.
 for number, (what, x_shape, maps, bias) in enumerate((("one image", (1, 3, 5, 4), 2, True),

@@ -107,7 +107,7 @@ template <int axes> struct PlanarGridSampler {
   GridPadding padding = GridPadding::kZeros;
   bool align_corners = false;
 
-  using T = Types<float, Half, BFloat16>;
+  using T = Types<float, Half, BFloat16, Quantized>;
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     for (const Extents& x : in)
@@ -183,7 +183,9 @@ constexpr Spec planar_spec(const char* name) {
           .text =
               "torch.nn.functional.grid_sample with a grid (N, 2 or 3, ...) whose coordinates are "
               "planes, and go from -10 to 10.",
-          .differs = "Places are worked out in float also in float16. bfloat16; no int8."};
+          .differs =
+              "Places are worked out in float also in float16. bfloat16; int8 is linear, with any "
+              "number of channels, and for volumes, too."};
 }
 
 struct GridSampler2d : PlanarGridSampler<2> {

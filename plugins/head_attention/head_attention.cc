@@ -106,15 +106,16 @@ struct CrossAttention {
 TENON_PLUGIN(CrossAttention);
 
 struct Qkv {
-  using T = Types<float, Half, BFloat16>;
-  static constexpr Spec spec{.name = "QKVTRT",
-                             .inputs = {{"query", kT}, {"key", kT}, {"value", kT}},
-                             .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2,
-                             .text =
-                                 "softmax(query key^T / sqrt(E)) value, with query (B, Nt, E), and "
-                                 "key and value (B, Ns, E). The batch holds the heads.",
-                             .differs = "Any E. Sums are float. bfloat16; no int8."};
+  using T = Types<float, Half, BFloat16, Quantized>;
+  static constexpr Spec spec{
+      .name = "QKVTRT",
+      .inputs = {{"query", kT}, {"key", kT}, {"value", kT}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "softmax(query key^T / sqrt(E)) value, with query (B, Nt, E), and "
+          "key and value (B, Ns, E). The batch holds the heads.",
+      .differs = "Any E, in int8, too. Weights and sums are float. bfloat16."};
 
   void check(std::span<const Shape> in) const {
     const Shape &q = in[0], &k = in[1], &v = in[2];

@@ -7,6 +7,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
+from quantized import quantized_case  # noqa: E402
 
 random = numpy.random.RandomState(0)
 
@@ -18,12 +19,13 @@ def sixteenths(*shape, most=32):
 
 def attend(q, k, v, lengths=None):
     """(B, heads, tokens, d) each. A batch sees its first keys."""
+    kind = q.dtype
     q, k, v = (torch.from_numpy(numpy.ascontiguousarray(x)).double() for x in (q, k, v))
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     if lengths is not None:
         hidden = torch.arange(k.shape[2])[None] >= torch.as_tensor(lengths)[:, None]
         scores = scores.masked_fill(hidden[:, None, None], float("-inf"))
-    return (scores.softmax(-1).nan_to_num() @ v).float().numpy()
+    return (scores.softmax(-1).nan_to_num() @ v).numpy().astype(kind)
 
 
 def by_head(x):
@@ -54,11 +56,17 @@ crossed("no queries", 1, 0, 3, 2, 4)
 crossed("no keys", 1, 2, 0, 1, 3)
 
 
-def plain(name, batch, queries, keys, features):
+def plain(name, batch, queries, keys, features, largest=None):
     q, k, v = sixteenths(batch, queries, features), sixteenths(batch, keys, features), sixteenths(batch, keys, features)
-    y = attend(q[:, None], k[:, None], v[:, None])[:, 0]
-    for plugin in ("QKVTRT", "QKVTRT2"):
-        case(plugin, name, {}, {"query": q, "key": k, "value": v}, {"y": y})
+    names, inputs = ("QKVTRT", "QKVTRT2"), {"query": q, "key": k, "value": v}
+
+    def attended(inputs):
+        return attend(*(x[:, None] for x in inputs.values()))[:, 0]
+
+    if largest is not None:
+        return quantized_case(names, name, {}, inputs, attended, "y", largest=largest)
+    for plugin in names:
+        case(plugin, name, {}, inputs, {"y": attended(inputs)})
 
 
 plain("batches", 3, 4, 6, 8)
@@ -122,4 +130,6 @@ for version in ("3", "6"):
          {"qkv": steps.reshape(5, 24).T.reshape(1, 24, 5, 1), "cu_seqlens": numpy.int32([0, 5]),
           "max_seqlen": numpy.zeros(5, "int32")},
          {"context": numpy.round(exact * 50).clip(-128, 127).astype("int8").T.reshape(1, 8, 5, 1)}, version=version)
+plain("int8", 3, 4, 6, 8, 127)
+plain("int8 that saturates", 2, 5, 3, 7, 190)
 write(__file__)

@@ -8,6 +8,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
+from quantized import quantized_case  # noqa: E402
 
 random = numpy.random.RandomState(0)
 
@@ -17,7 +18,7 @@ def sixteenths(*shape):
     return random.randint(-32, 33, shape).astype("float32") / 16
 
 
-def rotate(name, shape, angle, center, interpolation):
+def rotate(name, shape, angle, center, interpolation, largest=None):
     x = sixteenths(*shape)
     height, width = shape[1:]
     turn = -math.radians(angle)
@@ -30,11 +31,17 @@ def rotate(name, shape, angle, center, interpolation):
     places = torch.stack([columns.expand(height, width), rows[:, None].expand(height, width),
                           torch.ones(height, width, dtype=torch.float64)], -1)
     grid = places @ theta.T / torch.tensor([width * 0.5, height * 0.5])
-    y = torch.nn.functional.grid_sample(torch.from_numpy(x).double()[None], grid[None],
-                                        ("bilinear", "nearest")[interpolation], "zeros", False)[0].float()
-    for plugin in ("RotateTRT", "RotateTRT2"):
-        case(plugin, name, {"interpolation": interpolation},
-             {"img": x, "angle": numpy.float32([angle]), "center": numpy.float32(center)}, {"y": y.numpy()})
+    names, attributes = ("RotateTRT", "RotateTRT2"), {"interpolation": interpolation}
+    inputs = {"img": x, "angle": numpy.float32([angle]), "center": numpy.float32(center)}
+
+    def rotated(inputs):
+        return torch.nn.functional.grid_sample(torch.from_numpy(inputs["img"]).double()[None], grid[None],
+                                               ("bilinear", "nearest")[interpolation], "zeros", False)[0].numpy()
+
+    if largest is not None:
+        return quantized_case(names, name, attributes, inputs, rotated, "y", real=("angle", "center"), largest=largest)
+    for plugin in names:
+        case(plugin, name, attributes, inputs, {"y": rotated(inputs).astype("float32")})
 
 
 rotate("bilinear", (2, 6, 7), 30.0, (3.5, 2.5), 0)
@@ -43,4 +50,7 @@ rotate("nearest", (3, 5, 8), 17.0, (4.0, 2.0), 1)
 rotate("nearest, not turned", (1, 4, 4), 0.0, (2.0, 2.0), 1)
 rotate("a quarter", (1, 4, 4), 90.0, (2.0, 2.0), 0)
 rotate("no channels", (0, 3, 3), 10.0, (1.0, 1.0), 0)
+rotate("int8", (3, 5, 8), 17.0, (4.0, 2.0), 0, 127)
+rotate("int8, nearest", (2, 6, 7), 33.0, (3.25, 2.5), 1, 127)
+rotate("int8 that saturates", (1, 6, 5), -45.0, (1.0, 2.0), 0, 220)
 write(__file__)

@@ -82,13 +82,13 @@ template <class E, int taps> struct RotatedElement {
 struct Rotate {
   Interpolation interpolation = Interpolation::kNearest;
 
-  using T = Types<float, Half, BFloat16>;
+  using T = Types<float, Half, BFloat16, Quantized>;
   static constexpr auto attributes = std::tuple{
       attribute("interpolation", &Rotate::interpolation,
                 {{"bilinear", Interpolation::kBilinear}, {"nearest", Interpolation::kNearest}})};
   static constexpr Spec spec{
       .name = "RotateTRT",
-      .inputs = {{"img", kT}, {"angle", kT}, {"center", kT}},
+      .inputs = {{"img", kT}, {"angle", kReal}, {"center", kReal}},
       .outputs = {{"y", kT}},
       .protocol = Protocol::kV2,
       .text =
@@ -96,7 +96,7 @@ struct Rotate {
           "y in pixels, as torchvision's rotate. What comes from outside is 0.",
       .differs =
           "Places are worked out in float also in float16, and halves round to even, as PyTorch "
-          "has it. bfloat16; no int8."};
+          "has it. bfloat16; int8 is linear, with any number of channels."};
 
   void check(std::span<const Shape> in) const {
     if (in[0].rank() != 3 || in[1].volume() != 1 || in[2].volume() != 2)

@@ -1,6 +1,6 @@
-// GetIndicePairsImplicitGemm and GetIndicePairs 1 (Autoware, after spconv): which voxels the results
-// of a sparse convolution read. Both look voxels up in a set of the grid's cells, so that what they
-// give is always the same.
+// GetIndicePairsImplicitGemm and GetIndicePairs 1 (Autoware, after spconv): which voxels the
+// results of a sparse convolution read. Both look voxels up in a set of the grid's cells, so that
+// what they give is always the same.
 #include <tenon/kernels/order_of_keys.h>
 #include <tenon/kernels/sparse_grid.h>
 #include <tenon/plugin.h>
@@ -178,9 +178,8 @@ struct IndicePairs {
         grid.out[a] = (grid.in[a] - 1) * stride[a] - pads + between + 1
                       + (out_padding.empty() ? 0 : out_padding[a]);
       else if (!is_submanifold)
-        grid.out[a] = grid.in[a] + pads < between + 1
-                          ? 0
-                          : (grid.in[a] + pads - between - 1) / stride[a] + 1;
+        grid.out[a] =
+            grid.in[a] + pads < between + 1 ? 0 : (grid.in[a] + pads - between - 1) / stride[a] + 1;
     }
     return grid;
   }
@@ -275,9 +274,10 @@ struct GetIndicePairsImplicitGemm : IndicePairs {
   void prepare() const {
     IndicePairs::prepare();
     if (const int64_t taps = grid().taps(); taps > kMaskBits)
-      throw std::invalid_argument("ksize must have at most 32 elements, a bit of the mask each, "
-                                  "found "
-                                  + std::to_string(taps) + "; GetIndicePairs takes more");
+      throw std::invalid_argument(
+          "ksize must have at most 32 elements, a bit of the mask each, "
+          "found "
+          + std::to_string(taps) + "; GetIndicePairs takes more");
   }
   void shapes(const ShapeQuery& query, std::span<Extents> out) const {
     require_axes("indices", query.in[0], "N, numbers");

@@ -6,6 +6,7 @@
 #include "api/calibration.h"
 #include "api/io_types.h"
 #include "api/plan_libraries.h"
+#include "api/plugin_scales.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "builder/refit.h"
@@ -292,6 +293,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   if (quantizes) add_calibrated(scales, *network, definition, settings, target, options);
   quantize_borders(*network, scales);
   if (quantizes) quantize(*network, scales, target, options);
+  set_plugin_scales(*network, scales);
   std::optional<AlgorithmSelection> selection;
   if (settings.selector != nullptr)
     selection.emplace(*settings.selector, settings.flag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS));

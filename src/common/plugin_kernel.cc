@@ -13,7 +13,9 @@ namespace {
 
 using Layouts = std::vector<Layout>;
 
-std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
+// Of a layer's inputs or outputs, which begin at `first` among all.
+std::vector<PluginTensor> describe(const PluginLayer& layer, std::span<const TensorSpec> specs,
+                                   size_t first) {
   std::vector<PluginTensor> tensors;
   for (const TensorSpec& s : specs) {
     Shape lower = s.shape, upper = s.upper.rank() == s.shape.rank() ? s.upper : s.shape,
@@ -22,7 +24,8 @@ std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
       if (s.shape[axis] >= 0) opt[axis] = s.shape[axis];
       if (upper[axis] != s.shape[axis]) lower[axis] = 0;
     }
-    tensors.push_back({{s.shape.dims(), s.type, format_of(s.layout, s.shape.rank()), 1},
+    tensors.push_back({{s.shape.dims(), s.type, format_of(s.layout, s.shape.rank()),
+                        layer.scale_of(first + tensors.size())},
                        lower.dims(),
                        upper.dims(),
                        opt.dims()});
@@ -75,7 +78,9 @@ class PluginKernel final : public Kernel {
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
     return std::make_unique<PluginExecution>(
-        prepare_plugin(layer_, describe(inputs), describe(outputs), choice_, place_), outputs);
+        prepare_plugin(layer_, describe(layer_, inputs, 0),
+                       describe(layer_, outputs, inputs.size()), choice_, place_),
+        outputs);
   }
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> list;
@@ -150,7 +155,8 @@ Offer make(const KernelRequest& request,
 Offer offer(const KernelRequest& request, PluginMemory place) {
   return make(request, [&](const PluginLayer& layer) {
     const PluginChoice choice =
-        negotiate_plugin(layer, describe(request.inputs), describe(request.outputs));
+        negotiate_plugin(layer, describe(layer, request.inputs, 0),
+                         describe(layer, request.outputs, request.inputs.size()));
     const std::span formats = choice.formats;
     const Layouts outputs = layouts_of(request.outputs, formats.subspan(request.inputs.size()));
     check_data_dependent(layer, request.outputs, outputs);

@@ -13,7 +13,7 @@
 namespace tenon {
 
 /// Version of the file format; another one is refused.
-inline constexpr uint32_t kPlanFormat = 13;
+inline constexpr uint32_t kPlanFormat = 14;
 
 /// The file's bytes.
 std::vector<std::byte> write_plan(const Plan& plan);

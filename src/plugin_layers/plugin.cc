@@ -52,6 +52,7 @@ void PluginLayer::visit_identity(FieldVisitor& v) {
   v("namespace", name_space_);
   v("outputs", outputs_);
   v("shape_inputs", shape_inputs_);
+  v("scales", scales);
 }
 
 void PluginLayer::check_output_count(int64_t count) const {
@@ -70,11 +71,13 @@ nvinfer1::IPluginCreatorInterface& PluginLayer::creator(std::string_view kind) c
 }
 
 void PluginLayer::reference(const ReferenceCall& call) const {
-  const auto linear = [](const TensorView& t) {
+  size_t tensors = 0;
+  const auto linear = [&](const TensorView& t) {
     require(std::find(t.shape.begin(), t.shape.end(), -1) == t.shape.end(),
             "a plugin whose output shapes depend on data runs in an engine only");
     const auto dims = t.shape.dims();
-    return PluginTensor{{dims, t.type, nvinfer1::TensorFormat::kLINEAR, 1}, dims, dims, dims};
+    return PluginTensor{
+        {dims, t.type, nvinfer1::TensorFormat::kLINEAR, scale_of(tensors++)}, dims, dims, dims};
   };
   std::vector<PluginTensor> inputs, outputs;
   std::vector<const void*> input_data;

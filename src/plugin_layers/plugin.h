@@ -33,6 +33,9 @@ class PluginLayer : public Op {
   /// `plugin "NAME" version "VERSION"`.
   std::string label() const;
   int shape_inputs() const { return static_cast<int>(shape_inputs_); }
+  /// What a step of an int8 tensor is worth to the plugin: inputs, then outputs. Empty: 1.
+  std::vector<float> scales;
+  float scale_of(size_t tensor) const { return tensor < scales.size() ? scales[tensor] : 1; }
   /// Makes the plugin of the layer and its copies from now on, where there is none yet. Throws when
   /// no creator is registered for it, or it cannot be restored.
   virtual void make_plugin() const = 0;

@@ -155,21 +155,34 @@ class EngineCase {
           profile->setDimensions(("in " + v.name).c_str(), at,
                                  at == OptProfileSelector::kMIN ? dims_of(v) : v.dims);
       config->addOptimizationProfile(profile);
+      for (size_t i = 0; i < case_.inputs().size(); ++i)
+        set_range(*network->getInput(static_cast<int32_t>(i)), case_.inputs()[i]);
+      for (size_t i = 0; i < case_.outputs().size(); ++i)
+        set_range(*network->getOutput(static_cast<int32_t>(i)), case_.outputs()[i]);
     } else {
       ILayer* layer = add_layer(*network);
       if (layer == nullptr) return nullptr;
       for (int i = 0; i < layer->getNbOutputs(); ++i) {
         layer->getOutput(i)->setName(("out " + case_.outputs().at(i).name).c_str());
+        set_range(*layer->getOutput(i), case_.outputs().at(i));
         network->markOutput(*layer->getOutput(i));
       }
     }
     return std::unique_ptr<IHostMemory>(builder->buildSerializedNetwork(*network, *config));
   }
 
+  // What says the scale of an int8.
+  static void set_range(ITensor& tensor, const CaseTensor& v) {
+    constexpr float kLargest = 127;
+    if (v.scale != 1) tensor.setDynamicRange(-kLargest * v.scale, kLargest * v.scale);
+  }
+
   ILayer* add_layer(INetworkDefinition& network) {
     std::vector<ITensor*> inputs, shapes;
-    for (const CaseTensor& v : case_.inputs())
+    for (const CaseTensor& v : case_.inputs()) {
       inputs.push_back(network.addInput(("in " + v.name).c_str(), v.type_for(t_), dims_of(v)));
+      set_range(*inputs.back(), v);
+    }
     for (const auto& values : case_.shape_inputs()) {
       const auto count = static_cast<int64_t>(values.size());
       const Weights weights{DataType::kINT64, values.data(), count};

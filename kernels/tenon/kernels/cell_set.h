@@ -1,5 +1,5 @@
-/// A set of cells of a grid, a bit each, that numbers what is in it. It takes a quarter of a byte for a
-/// cell, whatever is in it, and looks a cell up in one or two lines of memory.
+/// A set of cells of a grid, a bit each, that numbers what is in it. It takes a seventh of a byte
+/// for a cell, whatever is in it, and looks a cell up in one or two lines of memory.
 #pragma once
 
 #include <tenon/plugin/device.h>
@@ -20,7 +20,7 @@ TENON_HD inline int32_t count_of_bits(uint32_t word) {
 /// Use: clear(), insert() from kernels, number(), then rank() from kernels.
 struct CellSet {
   static constexpr int64_t kWordCells = 32, kGroupWords = 8, kGroupCells = 256, kBlockGroups = 512;
-  static constexpr int64_t kMaxCells = int64_t{1} << 35;  // a GiB of workspace for 2^32
+  static constexpr int64_t kMaxCells = int64_t{1} << 35;  // five GiB of workspace
 
   int64_t cells;
   uint32_t* words;

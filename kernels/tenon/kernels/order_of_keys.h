@@ -85,9 +85,8 @@ template <class Key> struct CountDigits {
       const int32_t count = team.reduce(
           keys, int32_t{0}, [](int32_t a, int32_t b) { return a + b; },
           [&](int64_t i) { return static_cast<int32_t>(digit(first + i) == d); });
-      team.each(1, [&](int64_t) {
-        digit.memory.starts[d * digit.memory.blocks() + block] = count;
-      });
+      team.each(1,
+                [&](int64_t) { digit.memory.starts[d * digit.memory.blocks() + block] = count; });
     }
   }
 };

@@ -113,7 +113,8 @@ struct InsertInput {
   const int32_t* sites;
 
   TENON_DEVICE void operator()(int64_t i) const {
-    const int64_t cell = inputs.grid.cell_of(sites + i * inputs.grid.numbers(), SparseGrid::Side::kInput);
+    const int64_t cell =
+        inputs.grid.cell_of(sites + i * inputs.grid.numbers(), SparseGrid::Side::kInput);
     if (cell >= 0) inputs.cells.insert(cell);
   }
 };
@@ -123,7 +124,8 @@ struct FindFirst {
   const int32_t* sites;
 
   TENON_DEVICE void operator()(int64_t i) const {
-    const int64_t cell = inputs.grid.cell_of(sites + i * inputs.grid.numbers(), SparseGrid::Side::kInput);
+    const int64_t cell =
+        inputs.grid.cell_of(sites + i * inputs.grid.numbers(), SparseGrid::Side::kInput);
     if (cell < 0) return;
     int32_t* const first = inputs.first + inputs.cells.rank(cell);
     const auto index = static_cast<int32_t>(i);
@@ -133,8 +135,7 @@ struct FindFirst {
     int32_t before = __atomic_load_n(first, __ATOMIC_RELAXED);
     while (index < before
            && !__atomic_compare_exchange_n(first, &before, index, true, __ATOMIC_RELAXED,
-                                           __ATOMIC_RELAXED)) {
-    }
+                                           __ATOMIC_RELAXED)) {}
 #endif
   }
 };

@@ -61,8 +61,7 @@ template <class E, int vector> class SparseMultiplier {
     float* const to = kernel_ + pack * p_.channels * vector;
     for (int64_t j = 0; j < vector; ++j) {
       const bool is_there = first + j < p_.output_channels;
-      const E* const from =
-          p_.kernel + ((is_there ? first + j : 0) * p_.taps + tap) * p_.channels;
+      const E* const from = p_.kernel + ((is_there ? first + j : 0) * p_.taps + tap) * p_.channels;
       for (int64_t c = 0; c < p_.channels; ++c)
         to[c * vector + j] = is_there ? static_cast<float>(from[c]) : 0;
     }
@@ -76,8 +75,7 @@ template <class E, int vector> class SparseMultiplier {
       const int64_t panels = (columns + vector - 1) / vector;
       for (int64_t j = 0; j < panels * vector; ++j)
         sums_[j] = p_.bias != nullptr && j < columns ? static_cast<float>(p_.bias[column + j]) : 0;
-      for (int64_t r = 1; r < count; ++r)
-        std::copy_n(sums_, panels * vector, sums_ + r * kColumns);
+      for (int64_t r = 1; r < count; ++r) std::copy_n(sums_, panels * vector, sums_ + r * kColumns);
       for (int64_t tap = 0; tap < p_.taps; ++tap) {
         if (!gather(tap, first, count)) return false;
         add(kernel_ + (tap * panels_ + column / vector) * p_.channels * vector, panels);
@@ -160,7 +158,8 @@ size_t sparse_product_workspace(int64_t inputs, int64_t channels, int64_t taps,
 /// `carver` has what sparse_product_workspace() says.
 template <class E>
 void sparse_product(const kit::Device& device, Carver& carver, const SparseProduct<E>& product) {
-  const float* const x = FloatCopies(device, carver).of(product.x, product.inputs * product.channels);
+  const float* const x =
+      FloatCopies(device, carver).of(product.x, product.inputs * product.channels);
   float* const kernel = carver.array<float>(0);
   with_wide_vectors([&](auto vector) {
     const SparseMultiplier<E, decltype(vector)::value> packer(product, x, kernel);
@@ -177,8 +176,8 @@ void sparse_product(const kit::Device& device, Carver& carver, const SparseProdu
       for (int64_t i = begin; i < end; ++i) is_valid = multiplier.run(i * kResults) && is_valid;
     });
     if (!is_valid)
-      throw std::invalid_argument("the pairs name rows behind the "
-                                  + std::to_string(product.inputs) + " of the features");
+      throw std::invalid_argument("the pairs name rows behind the " + std::to_string(product.inputs)
+                                  + " of the features");
   });
 }
 

@@ -50,8 +50,8 @@ template <class E> class SparseTile {
   };
 
   __device__ SparseTile(const SparseProduct<E>& product, const SparseKernelLayout& layout,
-                        const Factor* kernel, Memory& memory)
-      : p_(product), layout_(layout), kernel_(kernel), memory_(memory) {}
+                        const Factor* kernel, bool has_packs, Memory& memory)
+      : p_(product), layout_(layout), kernel_(kernel), has_packs_(has_packs), memory_(memory) {}
 
   /// The tile of results `tile`.
   __device__ void run(int64_t tile) {
@@ -76,7 +76,7 @@ template <class E> class SparseTile {
 
  private:
   static constexpr int kDepth = Sums::kDepth;
-  static constexpr int kChunk = 8;                // channels that a thread reads
+  static constexpr int kChunk = 8;                 // channels that a thread reads
   static constexpr int kAcross = kDepth / kChunk;  // threads for a column
   static_assert(kDepth * kColumns == kChunk * kThreads && kDepth == SparseKernelLayout::kDepth);
 
@@ -94,19 +94,29 @@ template <class E> class SparseTile {
       const int pair = i / kPacks, row = i % kPacks * KernelPack::kCount;
       KernelPack values{};
       if (first_row_ + row < layout_.rows)
-        values = KernelPack::load(kernel_ + ((tap * layout_.channels + channel + pair) * layout_.rows)
-                                  + first_row_ + row);
+        values =
+            KernelPack::load(kernel_ + ((tap * layout_.channels + channel + pair) * layout_.rows)
+                             + first_row_ + row);
       values.store(memory_.factors.left + pair * Sums::kLeftStep + row);
     }
   }
   __device__ void fetch(const E* from, int64_t channel) {
     const int first = static_cast<int>(threadIdx.x) % kAcross * kChunk;
+    constexpr int kPack = Pack<E>::kCount;
     Pack<Factor, kChunk> values;
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
+    for (int i = 0; i < kChunk; i += kPack) {
       const int64_t c = channel + first + i;
-      values.values[i] = static_cast<Factor>(
-          from != nullptr && c < p_.channels ? static_cast<float>(from[c]) : 0.f);
+      Pack<E> read{};
+      if (from != nullptr && has_packs_) {
+        if (c < p_.channels) read = Pack<E>::load(from + c);
+      } else if (from != nullptr) {
+        for (int k = 0; k < kPack; ++k)
+          if (c + k < p_.channels) read.values[k] = from[c + k];
+      }
+#pragma unroll
+      for (int k = 0; k < kPack; ++k)
+        values.values[i + k] = static_cast<Factor>(static_cast<float>(read.values[k]));
     }
     memory_.factors.store(static_cast<int>(threadIdx.x) / kAcross, first, values);
   }
@@ -120,8 +130,8 @@ template <class E> class SparseTile {
       const int64_t result = result_at(i / kRows), row = first_row_ + i % kRows;
       if (row >= p_.output_channels || result < 0) continue;
       const float bias = p_.bias == nullptr ? 0.f : static_cast<float>(p_.bias[row]);
-      p_.y[result * p_.output_channels + row] = static_cast<E>(
-          p_.activated(memory_.sums[i % kRows * kColumns + i / kRows] + bias));
+      p_.y[result * p_.output_channels + row] =
+          static_cast<E>(p_.activated(memory_.sums[i % kRows * kColumns + i / kRows] + bias));
     }
     __syncthreads();  // the next tile writes there
   }
@@ -129,6 +139,7 @@ template <class E> class SparseTile {
   const SparseProduct<E>& p_;
   const SparseKernelLayout& layout_;
   const Factor* kernel_;
+  bool has_packs_;  // channels can be read as packs
   Memory& memory_;
   Sums sums_;
   int first_row_ = 0;
@@ -138,9 +149,9 @@ template <class E> class SparseTile {
 template <class E>
 __global__ void __launch_bounds__(SparseTile<E>::kThreads)
     sparse_tiles(SparseProduct<E> product, SparseKernelLayout layout,
-                 const typename SparseTile<E>::Factor* kernel) {
+                 const typename SparseTile<E>::Factor* kernel, bool has_packs) {
   __shared__ typename SparseTile<E>::Memory memory;
-  SparseTile<E> tile(product, layout, kernel, memory);
+  SparseTile<E> tile(product, layout, kernel, has_packs, memory);
   for (int64_t i = blockIdx.x; i * SparseTile<E>::kColumns < product.results; i += gridDim.x)
     tile.run(i);
 }
@@ -162,10 +173,11 @@ void sparse_product(const kit::Device& device, Carver& carver, const SparseProdu
       SparseKernelLayout::of(product.taps, product.channels, product.output_channels);
   Factor* const kernel = carver.array<Factor>(layout.elements());
   device.parallel_for(layout.elements(), PackSparseKernel<E, Factor>{product, layout, kernel});
-  const dim3 tiles(kit::Device::blocks((product.results + Tile::kColumns - 1) / Tile::kColumns),
-                   static_cast<unsigned>((product.output_channels + Tile::kRows - 1) / Tile::kRows));
+  const dim3 tiles(
+      kit::Device::blocks((product.results + Tile::kColumns - 1) / Tile::kColumns),
+      static_cast<unsigned>((product.output_channels + Tile::kRows - 1) / Tile::kRows));
   // clang-format off: it takes launches apart.
-  sparse_tiles<E><<<tiles, Tile::kThreads, 0, device.stream>>>(product, layout, kernel);
+  sparse_tiles<E><<<tiles, Tile::kThreads, 0, device.stream>>>(product, layout, kernel, Pack<E>::divides(product.x, product.channels));
   // clang-format on
 }
 

@@ -158,6 +158,9 @@ class __attribute__((visibility("hidden"))) Adapted {
     size_t bytes = 0;
     for (const Workspace workspace : {entry_.cpu_workspace, entry_.cuda_workspace})
       if (workspace != nullptr) bytes = std::max(bytes, workspace(model_->object(), in, out));
+    if (entry_.is_quantized)
+      bytes += float_copies_bytes(entry_.spec.inputs, inputs, input_count_)
+               + float_copies_bytes(entry_.spec.outputs, outputs, output_count_);
     return bytes;
   }
 
@@ -175,15 +178,17 @@ class __attribute__((visibility("hidden"))) Adapted {
     const PluginTensorDesc& desc = desc_of(position);
     const Port& port = port_at(position);
     TypeMask types = port.types == kT ? entry_.t : port.types == kU ? entry_.u : port.types;
+    const auto is_of_t = [](const Port& p) { return p.types == kT || p.types == kReal; };
     auto format = nvinfer1::TensorFormat::kLINEAR;
     if (port.channels_last && desc.dims.nbDims == 4 && desc.format == nvinfer1::TensorFormat::kHWC)
       format = desc.format;
     for (int i = 0; i < position; ++i) {
       const Port& before = port_at(i);
-      if (before.types == port.types && (port.types == kT || port.types == kU))
-        types = bit(desc_of(i).type);
+      if (before.types == kU && port.types == kU) types = bit(desc_of(i).type);
+      if (before.types == kT && is_of_t(port)) types = bit(desc_of(i).type);
       if (before.channels_last && port.channels_last) format = desc_of(i).format;
     }
+    if (port.types == kReal && types == kInt8) types = kFloat;
     return desc.format == format && (port.types == kAny || (types & bit(desc.type)) != 0);
   }
 

@@ -39,6 +39,7 @@ struct CaseTensor {
   bool follows_t;  // the type is the type variable T
   nvinfer1::Dims dims;
   std::vector<double> values;
+  float scale = 1;  // what a step of an int8 is worth, where the plugin asks
 
   int64_t volume() const {
     int64_t v = 1;

@@ -64,23 +64,24 @@ inline DataType tensor_type(const std::string& name) {
   return found->second;
 }
 
-/// Calls f(name, type, dims, values), or without a type for tensors of the type variable T.
-template <class F> void each_tensor(const Json& tensors, const F& f) {
+/// Calls f(name, type, dims, values), and scale() behind it where a tensor has one.
+template <class F> void each_tensor(PluginCase& test, const Json& tensors, const F& f) {
   for (const Json& v : tensors) {
     std::vector<double> values;
     for (const Json& x : v.value("values", Json::array())) values.push_back(number(x));
     const std::string name = v["name"], type = v["type"];
     f(name.c_str(), type, v["dims"].get<std::vector<int64_t>>(), std::move(values));
+    if (v.contains("scale")) test.scale(v["scale"]);
   }
 }
 
 inline PluginCase plugin_case(const Json& json) {
   PluginCase test(json["plugin"], json["version"], json["namespace"]);
   for (const auto& [name, value] : json["attributes"].items()) add_attribute(test, name, value);
-  each_tensor(json["inputs"], [&](auto name, auto& type, auto dims, auto values) {
+  each_tensor(test, json["inputs"], [&](auto name, auto& type, auto dims, auto values) {
     type == "T" ? test.in(name, dims, values) : test.in(name, tensor_type(type), dims, values);
   });
-  each_tensor(json["outputs"], [&](auto name, auto& type, auto dims, auto values) {
+  each_tensor(test, json["outputs"], [&](auto name, auto& type, auto dims, auto values) {
     type == "T" ? test.out(name, dims, values) : test.out(name, tensor_type(type), dims, values);
   });
   for (const Json& values : json.value("shape_inputs", Json::array()))

@@ -16,6 +16,7 @@ inline std::string types_text(TypeMask mask) {
   if (mask == kAny) return "any type";
   if (mask == kT) return "T";
   if (mask == kU) return "U";
+  if (mask == kReal) return "T, float32 where that is int8";
   std::string list;
   for (size_t i = 0; i < std::size(kNames); ++i)
     if ((mask >> i & 1) != 0) list += (list.empty() ? "" : ", ") + std::string(kNames[i]);

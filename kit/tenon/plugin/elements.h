@@ -58,12 +58,16 @@ struct BFloat16 {
 #endif
 }  // namespace TENON_TARGET
 
+/// int8 of which a plugin gets the real numbers, as float (tenon/plugin/quantized.h). A type of T.
+struct Quantized {};
+
 template <class E> struct TypeOf;
 
 template <> struct TypeOf<float> : std::integral_constant<DataType, DataType::kFLOAT> {};
 template <> struct TypeOf<Half> : std::integral_constant<DataType, DataType::kHALF> {};
 template <> struct TypeOf<BFloat16> : std::integral_constant<DataType, DataType::kBF16> {};
 template <> struct TypeOf<int8_t> : std::integral_constant<DataType, DataType::kINT8> {};
+template <> struct TypeOf<Quantized> : TypeOf<int8_t> {};
 template <> struct TypeOf<int32_t> : std::integral_constant<DataType, DataType::kINT32> {};
 template <> struct TypeOf<int64_t> : std::integral_constant<DataType, DataType::kINT64> {};
 template <> struct TypeOf<bool> : std::integral_constant<DataType, DataType::kBOOL> {};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tenon/plugin/device.h"
+#include "tenon/plugin/quantized.h"
 #include "tenon/plugin/spec.h"
 
 namespace tenon {
@@ -43,7 +44,8 @@ struct Entry {
   Spec spec{.name = "", .inputs = {}, .outputs = {}};
   TypeMask t = 0, u = 0;  // the types of T and U
   DataType first_t = DataType::kFLOAT, first_u = DataType::kFLOAT;
-  bool needs_v3 = false;  // its shape rule asks what version 2 cannot answer
+  bool needs_v3 = false;      // its shape rule asks what version 2 cannot answer
+  bool is_quantized = false;  // its int8 is Quantized
   Launch cpu = nullptr;
   Launch cuda = nullptr;
   Workspace cpu_workspace = nullptr;
@@ -83,7 +85,7 @@ inline DataType bound_type(const Ports& ports, TypeMask variable, const PluginTe
 inline namespace TENON_TARGET {
 
 template <TypeMask mask, class T, class U> constexpr auto element() {
-  if constexpr (mask == kT)
+  if constexpr (mask == kT || mask == kReal)
     return std::type_identity<T>();
   else if constexpr (mask == kU)
     return std::type_identity<U>();
@@ -169,10 +171,24 @@ bool launch_for_u(Types<Us...>*, DataType u, const Device& device, const Call& c
                true))
           || ...);
 }
+/// run() for T = `Type`, by copies in float where that is Quantized.
+template <class P, class Type> bool launch_as(DataType u, Device device, Call call) {
+  auto* us = static_cast<typename TypesOfU<P>::type*>(nullptr);
+  if constexpr (!std::is_same_v<Type, Quantized>) {
+    return launch_for_u<P, Type>(us, u, device, call);
+  } else {
+    const QuantizedCall copies(device, P::spec, call.inputs, call.input_count, call.input_data,
+                               call.outputs, call.output_count, call.output_data);
+    call.input_data = copies.input_data.data();
+    call.output_data = copies.output_data.data();
+    const bool has_run = launch_for_u<P, float>(us, u, device, call);
+    copies.store();
+    return has_run;
+  }
+}
 template <class P, class... Ts>
 bool launch_for_t(Types<Ts...>*, DataType t, DataType u, const Device& device, const Call& call) {
-  auto* us = static_cast<typename TypesOfU<P>::type*>(nullptr);
-  return ((TypeOf<Ts>::value == t && launch_for_u<P, Ts>(us, u, device, call)) || ...);
+  return ((TypeOf<Ts>::value == t && launch_as<P, Ts>(u, device, call)) || ...);
 }
 
 /// 0 where the struct has no workspace().

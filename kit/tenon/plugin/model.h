@@ -67,10 +67,13 @@ template <class P> class __attribute__((visibility("hidden"))) ModelOf final : p
 template <class P> constexpr bool has_valid_ports() {
   const auto valid = [](const Ports& ports, bool is_input) {
     int repeated = 0, optional = 0;
+    bool follows_t = false;
     for (int i = 0; i < ports.count; ++i) {
       const Port& port = ports[static_cast<size_t>(i)];
       const bool is_one = port.types != 0 && (port.types & (port.types - 1)) == 0;
       if (!is_one || (port.types == kAny && !is_input)) return false;
+      follows_t |= port.types == kT;
+      if (port.types == kReal && (!is_input || !follows_t)) return false;
       if (port.types == kU && !requires { typename P::U; }) return false;
       repeated += port.presence == Presence::kRepeated;
       optional += port.presence == Presence::kOptional;

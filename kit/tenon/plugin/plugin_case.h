@@ -70,6 +70,11 @@ class PluginCase {
                   std::vector<double> values) {
     return add(outputs_, {name, type, false, {}, std::move(values)}, dims);
   }
+  /// What a step of the last input or output is worth, an int8 of a plugin that asks.
+  PluginCase& scale(float scale) {
+    (outputs_.empty() ? inputs_ : outputs_).back().scale = scale;
+    return *this;
+  }
   /// |got - expected| <= tolerance * (1 + |expected|), for fp32; fp16 has its own.
   PluginCase& tolerance(double fp32, double fp16) {
     fp32_tolerance_ = fp32;
@@ -93,14 +98,17 @@ class PluginCase {
   const std::vector<CaseTensor>& outputs() const { return outputs_; }
   const std::vector<std::vector<int64_t>>& shape_inputs() const { return shape_inputs_; }
 
-  /// The types of T in which the case makes sense.
+  /// The types of T in which the case makes sense. In int8 that is Quantized, a case has scales,
+  /// and tensors of a type of their own.
   std::vector<DataType> types() const {
     std::vector<DataType> list;
     const auto found = entries().find(key());
     const TypeMask mask = found == entries().end() ? 0 : found->second.t;
     for (int i = 0; i < 30; ++i) {
       const auto type = static_cast<DataType>(i);
-      if ((mask >> i & 1) != 0 && (is_floating(type) || is_whole())) list.push_back(type);
+      const bool is_other = type == DataType::kINT8 && found->second.is_quantized;
+      if ((mask >> i & 1) != 0 && (is_floating(type) || (is_whole() && !is_other)))
+        list.push_back(type);
     }
     return list;
   }

@@ -71,6 +71,8 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
       "come last; one may be repeated, if none is optional; there is an output");
   static_assert(!ShapesTakeQuery<P> || P::spec.protocol == Protocol::kV3,
                 "IPluginV2 has no shape inputs and no size tensors");
+  static_assert(!ShapesTakeQuery<P> || !TypesOfT<P>::type::has_quantized,
+                "tensors that are Quantized have shapes that are known when they are copied");
   Entry& entry = entries()[key_of(spec)];
   entry.spec = spec;
   entry.t = TypesOfT<P>::type::mask;
@@ -78,6 +80,7 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
   entry.first_t = TypesOfT<P>::type::first;
   entry.first_u = TypesOfU<P>::type::first;
   entry.needs_v3 = ShapesTakeQuery<P>;
+  entry.is_quantized = TypesOfT<P>::type::has_quantized;
   entry.cpu = &launch<P>;
   entry.cpu_workspace = &workspace_of<P>;
   entry.create = &ModelOf<P>::create;

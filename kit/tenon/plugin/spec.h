@@ -24,6 +24,8 @@ inline constexpr TypeMask kFloat = bit(DataType::kFLOAT), kHalf = bit(DataType::
                           kBool = bit(DataType::kBOOL), kUint8 = bit(DataType::kUINT8);
 /// The type variable T: a type of the plugin's `T`, the same for all ports that say kT.
 inline constexpr TypeMask kT = 1u << 31;
+/// The type T, but float32 where T is Quantized. Only for inputs, behind one that says kT.
+inline constexpr TypeMask kReal = 1u << 28;
 /// A second type variable, of the plugin's `U`: for indices that are int32 or int64, say.
 inline constexpr TypeMask kU = 1u << 29;
 /// Any type at all: for inputs of which only the shape counts. Its tensors are of `void`.
@@ -33,6 +35,8 @@ inline constexpr TypeMask kAny = 1u << 30;
 template <class First, class... Others> struct Types {
   static constexpr TypeMask mask = (bit(TypeOf<First>::value) | ... | bit(TypeOf<Others>::value));
   static constexpr DataType first = TypeOf<First>::value;
+  static constexpr bool has_quantized =
+      (std::is_same_v<First, Quantized> || ... || std::is_same_v<Others, Quantized>);
 };
 
 /// How often a port is there.
@@ -46,7 +50,7 @@ inline constexpr Presence kOptional = Presence::kOptional, kRepeated = Presence:
 /// An input or output.
 struct Port {
   const char* name = "";
-  TypeMask types = kT;  // one type, kT, kU, or (inputs only) kAny
+  TypeMask types = kT;  // one type, kT, kU, or (inputs only) kReal, kAny
   Presence presence = Presence::kOnce;
   /// Takes tensors in TensorFormat::kHWC (N, H, W, C in memory), too: all ports that say so
   /// together.

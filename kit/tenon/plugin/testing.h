@@ -230,7 +230,7 @@ class CaseRunner {
     const auto add = [&](const CaseTensor& v, const Port& port) {
       const bool permuted = port.channels_last && v.dims.nbDims == 4;
       run.descs.push_back(
-          {v.dims, v.type_for(t), permuted ? format : nvinfer1::TensorFormat::kLINEAR, 1});
+          {v.dims, v.type_for(t), permuted ? format : nvinfer1::TensorFormat::kLINEAR, v.scale});
     };
     for (int i = 0; i < inputs_; ++i) {
       const CaseTensor& v = case_.inputs()[static_cast<size_t>(i)];
