@@ -139,8 +139,9 @@ def bev_pool(numbers):
 def _surfaces(numbers, shape, count):
     """Voxels as a laser finds them: on the ground, and on walls."""
     depth, height, width = shape
-    ground = np.stack([np.full(count, depth // 8), numbers.state.randint(0, height, count), numbers.state.randint(0, width, count)], 1)
-    wall = np.stack([numbers.state.randint(0, depth, count), numbers.state.randint(0, 40, count) * (height // 40),
+    ground = np.stack([np.full(count, depth // 8), numbers.state.randint(0, height // 2, count), numbers.state.randint(0, width // 2, count)],
+                      1)
+    wall = np.stack([numbers.state.randint(0, depth, count), numbers.state.randint(0, 10, count) * (height // 10),
                      numbers.state.randint(0, width // 4, count)], 1)
     rows = np.unique(np.concatenate([ground, wall]), axis=0)
     rows = numbers.state.permutation(rows)[:count]

@@ -68,7 +68,6 @@ struct CountUnique {
 // What both require.
 struct Row {
   void check(std::span<const Shape> in) const {
-    require_shape("x", in[0], "N");
     if (in[0][0] > INT32_MAX)
       throw std::invalid_argument("x must have at most 2^31 - 1 elements, found "
                                   + text_of(in[0]));
@@ -85,6 +84,10 @@ struct Argsort : Row {
       .text = "torch.argsort of a row of integers: the smallest comes first, equal ones as they are.",
       .differs = "On a CPU and any GPU."};
 
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    require_axes("x", in[0], "N");
+    out[0] = in[0];
+  }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
     Carver carver;
     KeyOrder(carver, in[0].volume());
