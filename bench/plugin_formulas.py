@@ -167,12 +167,19 @@ _GRID = (41, 360, 360)
 
 @formula("GetIndicePairsImplicitGemm", "GetIndicePairs")
 def indice_pairs(numbers):
-    """Of a submanifold convolution. PyTorch's formula has no masks."""
+    """Of a submanifold convolution."""
     names = ("out_indices", "pair_fwd", "pair_mask", "mask_argsort", "num_act_out")
+
+    def by_torch(indices):
+        table = _pairs_of(indices.long(), _GRID)
+        masks = ((table >= 0).int() << torch.arange(27, dtype=torch.int32)[:, None]).sum(0).int()
+        order = masks.argsort(stable=True)
+        return indices, table, masks[order][:, None], order.int(), torch.tensor(len(indices), dtype=torch.int32)
+
     return of("GetIndicePairsImplicitGemm", {"indices": _surfaces(numbers, _GRID, 40000)},
               {"batch_size": 1, "algo": 1, "is_train": 0, "ksize": [3, 3, 3], "stride": [1, 1, 1], "padding": [1, 1, 1],
                "dilation": [1, 1, 1], "out_padding": [0, 0, 0], "spatial_shape": list(_GRID), "subm": 1, "transpose": 0},
-              lambda indices: _pairs_of(indices.long(), _GRID), comparable=lambda outputs: outputs[1:2] if len(outputs) > 1 else outputs, outputs=names, whole=names)
+              by_torch, outputs=names, whole=names)
 
 
 @formula("ImplicitGemm", "IndiceConv")

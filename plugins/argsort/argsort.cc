@@ -15,7 +15,7 @@ constexpr int kBits = 64;
 struct SignedKey {
   const int64_t* x;
   TENON_HD uint64_t operator()(int64_t i) const {
-    return static_cast<uint64_t>(x[i]) ^ uint64_t{1} << 63;
+    return static_cast<uint64_t>(x[i]) ^ uint64_t { 1 } << 63;
   }
 };
 
@@ -69,8 +69,7 @@ struct CountUnique {
 struct Row {
   void check(std::span<const Shape> in) const {
     if (in[0][0] > INT32_MAX)
-      throw std::invalid_argument("x must have at most 2^31 - 1 elements, found "
-                                  + text_of(in[0]));
+      throw std::invalid_argument("x must have at most 2^31 - 1 elements, found " + text_of(in[0]));
   }
 };
 
@@ -81,7 +80,8 @@ struct Argsort : Row {
       .name = "Argsort",
       .inputs = {{"x", kInt64}},
       .outputs = {{"y", kInt64}},
-      .text = "torch.argsort of a row of integers: the smallest comes first, equal ones as they are.",
+      .text =
+          "torch.argsort of a row of integers: the smallest comes first, equal ones as they are.",
       .differs = "On a CPU and any GPU."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
@@ -109,7 +109,8 @@ struct CustomUnique : Row {
       .inputs = {{"x", kInt64}},
       .outputs = {{"unique", kInt64}, {"inverse", kInt64}, {"counts", kInt64}, {"num_out", kInt64}},
       .text =
-          "torch.unique of a row of integers, sorted, with the position of each element among them, "
+          "torch.unique of a row of integers, sorted, with the position of each element among "
+          "them, "
           "how often each is there, and how many there are.",
       .differs = "On a CPU and any GPU; no elements have none."};
 

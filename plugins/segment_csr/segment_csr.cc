@@ -59,8 +59,9 @@ struct SegmentCsr {
       .text =
           "torch_scatter's segment_csr: from rows (N, C) those of each segment together, (S, C). "
           "indptr (S + 1) has where segments begin and end. Segments without rows are 0.",
-      .differs = "On a CPU and any GPU. bfloat16; sums are float. Rows that are not there are errors "
-                 "on the CPU."};
+      .differs =
+          "On a CPU and any GPU. bfloat16; sums are float. Rows that are not there are errors "
+          "on the CPU."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     require_axes("src", in[0], "N, C");
@@ -78,10 +79,9 @@ struct SegmentCsr {
 #if !defined(__CUDACC__)
     for (int64_t s = 0; s < segments; ++s)
       if (starts.data[s] < 0 || starts.data[s + 1] < starts.data[s] || starts.data[s + 1] > rows)
-        throw std::invalid_argument("segment " + std::to_string(s) + " has the rows "
-                                    + std::to_string(starts.data[s]) + " to "
-                                    + std::to_string(starts.data[s + 1]) + "; there are "
-                                    + std::to_string(rows));
+        throw std::invalid_argument(
+            "segment " + std::to_string(s) + " has the rows " + std::to_string(starts.data[s])
+            + " to " + std::to_string(starts.data[s + 1]) + "; there are " + std::to_string(rows));
 #endif
     device.parallel_spans(
         segments, y.shape[1],

@@ -27,8 +27,7 @@ Value& quantized(Network& n, Value& x, std::initializer_list<float> scales) {
 }
 
 void dequantize(Network& n, Value& x, float scale) {
-  n.mark_output(
-      *n.add_node(std::make_unique<Dequantize>(), {&x, &numbers(n, {scale})}).outputs[0]);
+  n.mark_output(*n.add_node(std::make_unique<Dequantize>(), {&x, &numbers(n, {scale})}).outputs[0]);
 }
 
 Node& plugin(Network& n, Value& x) {

@@ -1,6 +1,6 @@
-/// int8 tensors with scales, for plugins that compute in float: `using T = Types<float, Quantized>;`
-/// Their elements times their scale (PluginTensorDesc::scale) are copied into floats before run(),
-/// and its results are rounded to steps of theirs.
+/// int8 tensors with scales, for plugins that compute in float: `using T = Types<float,
+/// Quantized>;` Their elements times their scale (PluginTensorDesc::scale) are copied into floats
+/// before run(), and its results are rounded to steps of theirs.
 #pragma once
 
 #include <array>
@@ -55,18 +55,22 @@ class QuantizedCall {
  public:
   /// Dequantizes the inputs. `device.workspace` moves behind the copies.
   QuantizedCall(Device& device, const Spec& spec, const nvinfer1::PluginTensorDesc* inputs,
-              int input_count, const void* const* input_data,
-              const nvinfer1::PluginTensorDesc* outputs, int output_count, void* const* output_data)
-      : device_(device), spec_(spec), outputs_(outputs), output_count_(output_count),
+                int input_count, const void* const* input_data,
+                const nvinfer1::PluginTensorDesc* outputs, int output_count,
+                void* const* output_data)
+      : device_(device),
+        spec_(spec),
+        outputs_(outputs),
+        output_count_(output_count),
         quantized_(output_data) {
     for (int i = 0; i < input_count; ++i) {
       this->input_data[static_cast<size_t>(i)] = input_data[i];
       float* const copy = take(spec.inputs.port_at(i, input_count), inputs[i], "input", i);
       if (copy == nullptr) continue;
       this->input_data[static_cast<size_t>(i)] = copy;
-      device.parallel_grid(1, Shape{inputs[i].dims}.volume(),
-                           DequantizeElement{static_cast<const int8_t*>(input_data[i]), copy,
-                                             inputs[i].scale});
+      device.parallel_grid(
+          1, Shape{inputs[i].dims}.volume(),
+          DequantizeElement{static_cast<const int8_t*>(input_data[i]), copy, inputs[i].scale});
     }
     for (int i = 0; i < output_count; ++i) {
       float* const copy = take(spec.outputs.port_at(i, output_count), outputs[i], "output", i);
@@ -77,9 +81,10 @@ class QuantizedCall {
   void store() const {
     for (int i = 0; i < output_count_; ++i) {
       if (float_copy_bytes(spec_.outputs.port_at(i, output_count_), outputs_[i]) == 0) continue;
-      device_.parallel_grid(1, Shape{outputs_[i].dims}.volume(),
-                            QuantizeElement{static_cast<const float*>(output_data[static_cast<size_t>(i)]),
-                                            static_cast<int8_t*>(quantized_[i]), outputs_[i].scale});
+      device_.parallel_grid(
+          1, Shape{outputs_[i].dims}.volume(),
+          QuantizeElement{static_cast<const float*>(output_data[static_cast<size_t>(i)]),
+                          static_cast<int8_t*>(quantized_[i]), outputs_[i].scale});
     }
   }
 
