@@ -158,6 +158,9 @@ wide = Convolution((2, 2, 2), 1, stride=1)
 all_plugins("1x1x1, many channels", wide, voxels(wide, 5), 9, 270)
 for kind in (subm, strided):
     all_plugins("no voxels" + (", submanifold" if kind.subm else ""), kind, numpy.zeros((0, 4), "int32"), 4, 3)
+# Of several blocks of cells, both of inputs and of results.
+far = Convolution((60, 150, 150), 3, stride=2, padding=1)
+all_plugins("far apart", far, voxels(far, 20), 2, 3)
 out = Convolution((4, 4, 4), 2, stride=2)
 all_plugins("all outside", out, numpy.full((3, 4), -1, "int32"), 4, 3)
 
