@@ -28,6 +28,13 @@ class Run(CliTest):
         self.succeed("run", MLP / "model.onnx", "--inputs", CASE, "--outputs", out)
         self.expect_case(out)
 
+    def test_an_input_that_the_model_has_not_is_named(self):
+        arrays = self.folder / "in.npz"
+        np.savez(arrays, foo=np.zeros((5, 1, 12, 12), np.float32))
+        for option in ("--shapes=foo:5x1x12x12", f"--inputs={arrays}"):
+            self.refuse("run", MLP / "model.onnx", option, names=["the model has no input 'foo'; its inputs are: input"])
+        self.assertIn("output  float32 5x", self.succeed("run", MLP / "model.onnx", "--shapes=inp*:5x1x12x12"))
+
     def test_an_input_that_decides_shapes(self):
         """Its values come from the arrays, or are given as shapes are."""
         model, arrays, out = (self.folder / name for name in ("m.onnx", "in.npz", "out.npz"))

@@ -17,12 +17,12 @@ struct ExplainOptions {
   bool json = false;
 };
 
-// Of "TN2002", "[TN2002]" or "2002".
+// Of "TN2002", "[TN2002]", "tn2002" or "2002".
 const ErrorExplanation& explanation_of(const std::string& code) {
   std::string_view digits = code;
   if (digits.starts_with('[') && digits.ends_with(']'))
     digits = digits.substr(1, digits.size() - 2);
-  if (digits.starts_with("TN")) digits.remove_prefix(2);
+  if (digits.starts_with("TN") || digits.starts_with("tn")) digits.remove_prefix(2);
   const auto* const found = std::ranges::find_if(
       kErrorCodes, [&](const ErrorExplanation& e) { return std::to_string(e.number) == digits; });
   if (found == std::end(kErrorCodes))

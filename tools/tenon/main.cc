@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "error.h"
 #include "trtexec.h"
+#include "usage_error.h"
 
 namespace {
 
@@ -29,10 +30,8 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
         add_load, add_doctor, add_migrate, add_explain, add_completion})
     add(app, logger);
   try {
-    const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
-    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
-      fail(ErrorClass::kOptions, "there is no command '{}': run `tenon --help` for those there are",
-           argv[1]);
+    const std::string unknown = argc > 1 ? unknown_command(app, argv[1]) : "";
+    if (!unknown.empty()) throw Failure(ErrorClass::kOptions, unknown);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::CallForHelp& e) {
@@ -40,8 +39,7 @@ int run(int argc, char** argv, tenon::tool::Logger& logger) {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "tenon: {}\nRun `tenon --help` or `tenon COMMAND --help`.\n",
-               printed(e.what(), ErrorClass::kOptions));
+    fmt::print(stderr, "tenon: {}\n", printed(usage_error(app, e), ErrorClass::kOptions));
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "tenon: {}\n", printed("out of memory", ErrorClass::kMemory));
   } catch (const std::exception& e) {

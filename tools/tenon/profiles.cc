@@ -29,9 +29,10 @@ std::vector<std::string> input_names(const nvinfer1::INetworkDefinition& network
   return inputs;
 }
 
-void check_names(const std::vector<std::string>& inputs, const ShapeOptions& given) {
-  for (const Shapes* map : {&given.any, &given.min, &given.opt, &given.max})
-    for (const auto& [name, shape] : *map) check_name(name, inputs, "input");
+void check_names(const std::vector<std::string>& inputs,
+                 std::initializer_list<const Shapes*> given) {
+  for (const Shapes* shapes : given)
+    for (const auto& [name, shape] : *shapes) check_name(name, inputs, "input");
 }
 
 const session::Shape* first_of(std::initializer_list<const Shapes*> maps, const std::string& name) {
@@ -101,14 +102,17 @@ void add_profiles(session::Model& model, const BuildOptions& options, const RunI
                   Logger& logger) {
   const auto varying = model.varying_inputs();
   const auto names = input_names(*model.network);
+  const RunInputs run{shapes_of_inputs(inputs.shapes, names),
+                      shapes_of_inputs(inputs.values, names)};
+  check_names(names, {&run.shapes, &run.values});
   for (size_t p = 0; p < options.profiles.size(); ++p) {
     const ShapeOptions given(options, options.profiles[p], names);
-    check_names(names, given);
+    check_names(names, {&given.any, &given.min, &given.opt, &given.max});
     check_static(model, given);
     session::Ranges ranges;
     std::vector<const nvinfer1::ITensor*> missing;
     for (const nvinfer1::ITensor* input : varying) {
-      auto range = range_of(*input, given, inputs);
+      auto range = range_of(*input, given, run);
       if (!range && options.unknown_extents_are_one) range = ones(*input, logger);
       if (range)
         ranges[input->getName()] = *range;
