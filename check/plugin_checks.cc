@@ -43,8 +43,7 @@ std::string label_of(const Trial& trial) {
 }
 
 bool is_accepted(const Creator& creator, const Trial& trial, bool runs) {
-  const auto plugin = creator.create(fields_of(trial));
-  if (plugin == nullptr) return false;
+  const auto plugin = must_create(creator, trial);
   for (const DataType t : types_of(trial)) {
     const auto setup = make_setup(*plugin, trial, dims_of(trial), t, nullptr);
     if (!setup) continue;
@@ -84,10 +83,11 @@ void check_plugin(const Creator& creator, const Options& options, Report& report
   std::vector<Trial> trials = given_trials(creator, options);
   if (trials.empty()) trials = accepted_trial(creator, options, report);
   if (trials.empty())
-    report.check("create", "", [] {
-      throw NotRun{
-          "no inputs were found that it takes: say what it takes with --shapes, --types "
-          "and --fields, or with --cases"};
+    report.check("create", "", [&] {
+      throw NotRun{fmt::format(
+          "no inputs were found that it takes: say what it takes with --shapes, "
+          "--types and --fields, or with --cases{}{}",
+          report.refusals().empty() ? "" : "; it said: ", fmt::join(report.refusals(), "; "))};
     });
   std::set<std::string> seen_fields;
   for (const Trial& trial : trials) check_trial(creator, trial, seen_fields, report);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tenon::check {
@@ -45,11 +46,21 @@ bool Report::attempt(const std::string& input, const std::function<bool()>& body
     is_good = body();
   } catch (const Lost& e) {
     give_up(e);
-  } catch (const Broken&) {
-  } catch (const NotRun&) {
-  } catch (const std::exception&) {}
+  } catch (const Broken& e) {
+    add_refusal(e.found);
+  } catch (const NotRun& e) {
+    add_refusal(e.why);
+  } catch (const std::exception& e) {
+    add_refusal(e.what());
+  }
   line(dumped({{"end", kAttempt}}));
   return is_good;
+}
+
+void Report::add_refusal(const std::string& reason) {
+  constexpr size_t kKept = 3;
+  if (refusals_.size() < kKept && std::ranges::find(refusals_, reason) == refusals_.end())
+    refusals_.push_back(reason);
 }
 
 void Report::family(const std::string& name) {

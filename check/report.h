@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "check/check.h"
 #include "check/subject.h"
@@ -26,6 +27,8 @@ class Report {
   bool check(const std::string& name, const std::string& input, const std::function<void()>& body);
   /// The same for what may fail: only a crash or a hang in it is told, and that is no finding.
   bool attempt(const std::string& input, const std::function<bool()>& body);
+  /// Why attempts failed: the first reasons, each once.
+  const std::vector<std::string>& refusals() const { return refusals_; }
   /// The class of the plugin that is checked.
   void family(const std::string& name);
   /// A creator of the library.
@@ -42,9 +45,11 @@ class Report {
   void end(const Result& result);
   [[noreturn]] void give_up(const Lost& lost) const;
   void line(const std::string& text) const;
+  void add_refusal(const std::string& reason);
 
   int descriptor_;
   std::set<std::string> left_out_;
+  std::vector<std::string> refusals_;
 };
 
 }  // namespace tenon::check

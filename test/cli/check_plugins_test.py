@@ -184,6 +184,11 @@ class Sound(CliTest):
         text = self.succeed("plugins", "check", PLUGIN)
         self.assertRegex(text, r"Vignette version 1 \(IPluginV3\): \d+ checks passed, 0 failed, 0 not run")
 
+    def test_says_why_no_inputs_are_found(self):
+        text = self.succeed("plugins", "check", PLUGIN, "--fields=strength=many")
+        self.assertRegex(text, "not run: create.*no inputs were found.*; it said: .*attribute strength takes one value, "
+                               "found 4")
+
     def test_says_what_cannot_run_here(self):
         text = self.succeed("plugins", "check", BROKEN, "--plugin=LaunchesKernel", *SHAPES)
         self.assertRegex(text, "not run: enqueue.*launches a CUDA kernel")
