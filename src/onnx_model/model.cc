@@ -5,6 +5,7 @@
 #include <tenon/printable.h>
 
 #include <climits>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -20,6 +21,16 @@ std::string first_bytes(std::span<const std::byte> bytes) {
     text += c >= 32 && c < 127 ? std::string(1, static_cast<char>(c)) : fmt::format("\\x{:02x}", c);
   }
   return text;
+}
+
+// For a plan that is given as a model.
+std::string advice(std::span<const std::byte> bytes) {
+  constexpr std::string_view kStart = "ftrt";
+  const bool is_plan =
+      bytes.size() >= kStart.size() && std::memcmp(bytes.data(), kStart.data(), kStart.size()) == 0;
+  return is_plan
+             ? ": plans start so, and are loaded as they are, as by `tenon run` and tenon.load()"
+             : "";
 }
 
 void check_ir_version(const onnx::ModelProto& model) {
@@ -52,8 +63,8 @@ std::unique_ptr<onnx::ModelProto> parse_model(std::span<const std::byte> bytes,
     fail(
         ErrorCode::kINVALID_ARGUMENT,
         "{} is not an ONNX model, is truncated, or nests deeper than {} levels ({} bytes, starting "
-        "with '{}')",
-        file, kDeepestNesting, bytes.size(), first_bytes(bytes));
+        "with '{}'){}",
+        file, kDeepestNesting, bytes.size(), first_bytes(bytes), advice(bytes));
   require(model->has_graph(),
           "{} holds no graph: it is not an ONNX model ({} bytes, starting with '{}')", file,
           bytes.size(), first_bytes(bytes));

@@ -70,7 +70,7 @@ Header read_header(std::span<const std::byte> bytes) {
   require(bytes.size() >= sizeof header
               && std::memcmp(bytes.data(), kPlanMagic, sizeof kPlanMagic) == 0,
           "this is not a Tenon plan (its first bytes are wrong); plans of NVIDIA's TensorRT cannot "
-          "be read: build one with `tenon build model.onnx`");
+          "be read: build one with `tenon build model.onnx`, or with tenon.compile() in Python");
   std::memcpy(&header, bytes.data(), sizeof header);
   require(header.format == kPlanFormat, ErrorClass::kPlanVersion,
           "the plan has format {}; this build reads format {}: build the plan again", header.format,

@@ -44,7 +44,7 @@ void FormatSearch::refuse() {
   if (!others.empty()) others = fmt::format(", and the formats {}", others);
   fail(ErrorCode::kINVALID_ARGUMENT,
        "{} refuses linear {} for {}{} (inputs: {}; outputs: {}): give it a type that it supports, "
-       "with a cast in the network",
+       "with a cast in the network; `tenon plugins --plugin=NAME` lists those of the kit's plugins",
        layer_.label(), name_of(type), tensor, others, types(0, inputs_), types(inputs_, count()));
 }
 
