@@ -3,7 +3,11 @@
 
 #include <iostream>
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::cerr << "usage: test_plugins CASES.json\n";
+    return 2;
+  }
   int failed = 0;
   for (const auto& [name, test] : tenon::kit::testing::read_cases(arguments[1])) {
     const std::string why = test.check();

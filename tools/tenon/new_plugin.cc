@@ -118,7 +118,9 @@ void add_new_plugin(CLI::App& app, Logger&) {
     write_folder(folder, names);
     fmt::print(
         "{} has the plugin {}. To build and test it:\n\ncd {}\ncmake -B build "
-        "-DCMAKE_PREFIX_PATH={} && cmake --build build && ctest --test-dir build\n",
+        "-DCMAKE_PREFIX_PATH={} && cmake --build build && ctest --test-dir build\n\nREADME.md "
+        "there "
+        "says how to change it, and how to run a model that has it.\n",
         folder, names.type, folder, installed_in());
   });
 }
