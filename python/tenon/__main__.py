@@ -1,6 +1,7 @@
 """The command line, `tenon`, as a module: `python -m tenon`."""
 import os
 import pathlib
+import signal
 import sys
 
 from tenon._cuda_libraries import search_path
@@ -11,6 +12,8 @@ def main():
     os.environ.setdefault("TENON_PYTHON", sys.executable)  # for `tenon serve --ray`
     if path := search_path():
         os.environ["LD_LIBRARY_PATH"] = path
+    # Python ignores it, and what it becomes would: `tenon … | head` ends with head.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     program = pathlib.Path(__file__).with_name("bin") / "tenon"
     os.execv(program, [str(program), *sys.argv[1:]])
 

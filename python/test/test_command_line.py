@@ -40,6 +40,13 @@ def test_a_new_plugin_is_built_against_the_package(tmp_path):
     assert built.returncode == 0 and "100% tests passed" in built.stdout, built.stdout + built.stderr
 
 
+def test_a_reader_that_goes_ends_it_without_a_word():
+    """As head does when it has its lines: the command ends by SIGPIPE."""
+    done = subprocess.run(["bash", "-c", '"$0" -m tenon run --help | true; echo ${PIPESTATUS[0]}', sys.executable],
+                          capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
 def test_an_application_of_ray_needs_ray(tmp_path):
     """This Python runs it, and says what is missing."""
     (tmp_path / "ray.py").write_text("raise ImportError('of a test')")
