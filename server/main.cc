@@ -301,6 +301,8 @@ void serve(const Options& options) {
   Result<void> started;
   std::thread loading([&] {
     started = models.start();
+    if (started && !models.is_ready())
+      shared.log("tenon-server: not all models could be loaded, and /v2/health/ready says so");
     if (started)
       shared.log("tenon-server: ready");
     else
@@ -346,7 +348,11 @@ int main(int count, char** words) {
     return tenon::with_code(error.what(), tenon::ErrorClass::kOptions)
            + "\nRun `tenon-server --help`.\n";
   });
-  CLI11_PARSE(app, count, words);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
   const auto fail = [](const std::string& text) {
     std::fprintf(stderr, "tenon-server: %s\n",
                  tenon::with_code(text, tenon::ErrorClass::kCommand).c_str());

@@ -59,7 +59,8 @@ session::Ranges ranges_of_batch(const session::Model& model, int64_t max) {
         || std::count(shape.begin(), shape.end(), -1) > 1)
       throw Error{"input '" + printable(input->getName()) + "' has shape "
                   + session::shape_text(shape)
-                  + ", and more than its batch varies: give a profile with its shapes"};
+                  + ", and more than its batch varies: give a profile with its shapes, which a server's "
+                    "model has by the parameters min_shapes, opt_shapes and max_shapes"};
     session::Range& range = ranges[input->getName()];
     shape[0] = 1;
     range.min = shape;

@@ -41,7 +41,8 @@ TEST(Compile, OtherExtentsThanTheBatchWantAProfile) {
   const std::string model = relu_model(true);
   EXPECT_EQ(compile(Mode::FP32, source_of(model), output).error(),
             "input 'x' has shape -1x2x-1, and more than its batch varies: give a profile with its "
-            "shapes");
+            "shapes, which a server's model has by the parameters min_shapes, opt_shapes and "
+            "max_shapes");
   CompileOptions options;
   options.profiles = {{{"x", {{1, 2, 1}, {2, 2, 8}, {4, 2, 16}}}}};
   const auto done = compile(Mode::FP16, source_of(model), output, options);

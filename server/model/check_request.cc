@@ -11,12 +11,22 @@
 namespace tenon::server {
 namespace {
 
+// "there is no input 'z'; the inputs are x, y"
+[[noreturn]] void refuse(const std::string& kind, const std::string& name,
+                         const std::vector<TensorMetadata>& tensors) {
+  std::string text = "there is no " + kind + " '" + printable(name) + "'; ";
+  text += tensors.size() == 1 ? "the " + kind + " is" : "the " + kind + "s are";
+  for (size_t i = 0; i < tensors.size(); ++i)
+    text += (i == 0 ? " " : ", ") + printable(tensors[i].name);
+  throw Error{text};
+}
+
 void check_inputs(const ModelMetadata& metadata, const InferRequest& request,
                   const std::function<void(size_t, const Tensor&)>& check_shape) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const auto& [name, tensor] = request.inputs[i];
     const auto info = std::ranges::find(metadata.inputs, name, &TensorMetadata::name);
-    if (info == metadata.inputs.end()) throw Error{"there is no input '" + printable(name) + "'"};
+    if (info == metadata.inputs.end()) refuse("input", name, metadata.inputs);
     for (size_t other = 0; other < i; ++other)
       if (request.inputs[other].name == name)
         throw Error{"input '" + printable(name) + "' is given twice"};
@@ -41,7 +51,7 @@ void check_request(const ModelMetadata& metadata, const InferRequest& request,
   check_inputs(metadata, request, check_shape);
   for (const std::string& name : request.outputs) {
     if (std::ranges::find(metadata.outputs, name, &TensorMetadata::name) == metadata.outputs.end())
-      throw Error{"there is no output '" + printable(name) + "'"};
+      refuse("output", name, metadata.outputs);
     if (std::ranges::count(request.outputs, name) > 1)
       throw Error{"output '" + printable(name) + "' is asked for twice"};
   }

@@ -229,7 +229,8 @@ TEST_F(EnsembleTest, RequestsThatDoNotFitAreRefused) {
               HasSubstr("both: input 'x' has the shape 1x1; expected -1x2"));
   request = request_of({1, 2});
   request.outputs = {"y"};
-  EXPECT_EQ(error_of(answer_of(*model, std::move(request))), "both: there is no output 'y'");
+  EXPECT_EQ(error_of(answer_of(*model, std::move(request))),
+            "both: there is no output 'y'; the output is z");
 }
 
 TEST_F(EnsembleTest, GraphsThatCannotRunAreRefused) {

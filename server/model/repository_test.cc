@@ -181,7 +181,7 @@ TEST_F(RepositoryTest, RequestsThatDoNotFitAreRefusedByName) {
   EXPECT_THAT(error(std::move(typed)), HasSubstr("has the datatype INT32; expected FP32"));
   InferRequest output = request_of(1, 1);
   output.outputs = {"z"};
-  EXPECT_THAT(error(std::move(output)), HasSubstr("there is no output 'z'"));
+  EXPECT_THAT(error(std::move(output)), HasSubstr("there is no output 'z'; the output is y"));
   InferRequest late = request_of(1, 1);
   late.deadline = Clock::now() - std::chrono::seconds(1);
   EXPECT_EQ(std::get<RequestError>(answer_of(model, std::move(late))).failure, Failure::kExpired);

@@ -84,5 +84,5 @@ class Serve(ServerTest):
                                       ([str(self.folder), "--nonsense"], "--nonsense", 8001),
                                       ([str(self.folder), "--http-port=99999"], "99999", 8001)):
             result = subprocess.run([TENON, "serve", *arguments, *["--metrics-port=0"]], capture_output=True, text=True)
-            self.assertNotEqual(result.returncode, 0)
+            self.assertEqual(result.returncode, 1)
             self.assertRegex(result.stdout + result.stderr, rf"{re.escape(text)}.* \[TN{code}\]\n")
