@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/plugin/case_tensor.h"
+#include "tenon/plugin/describe.h"
 #include "tenon/plugin/entry.h"
 
 namespace tenon {
@@ -124,8 +125,8 @@ class PluginCase {
       const bool same = want == got || (std::isnan(want) && std::isnan(got));
       if (same || std::fabs(got - want) <= tolerance * (1 + std::fabs(want))) continue;
       std::ostringstream text;
-      text << output.name << "[" << i << "] = " << got << ", expected " << want << " (data type "
-           << static_cast<int>(type) << ")";
+      text << output.name << "[" << i << "] = " << got << ", expected " << want << " ("
+           << types_text(bit(type)) << ")";
       return text.str();
     }
     return "";
