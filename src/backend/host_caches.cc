@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <mutex>
+#include <sstream>
 #include <vector>
 
 #include "base/parallel.h"
@@ -16,28 +18,28 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-/// Bytes of a core's caches, which it may share. sysconf() gives what all cores have together.
-struct CacheSizes {
-  size_t second_level = size_t{1} << 20;  // if the system does not say
-  size_t largest = 0;
-};
-
-CacheSizes cache_sizes() {
-  CacheSizes sizes;
-  size_t kilobytes = 0;
-  for (int i = 0, level = 0;; ++i) {
-    const auto file = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", i);
-    std::ifstream size(file + "size"), number(file + "level");
-    if (!(size >> kilobytes)) return sizes;
-    sizes.largest = std::max(sizes.largest, kilobytes << 10);
-    if (number >> level && level == 2) sizes.second_level = kilobytes << 10;
+/// How many processors a list names, such as "0-3,8-11"; 1 where it is none.
+size_t count_of(const std::string& list) {
+  size_t count = 0;
+  std::istringstream text(list);
+  for (std::string range; std::getline(text, range, ',');) {
+    size_t first = 0, last = 0;
+    std::istringstream numbers(range);
+    if (!(numbers >> first)) continue;
+    if (numbers.get() != '-' || !(numbers >> last)) last = first;
+    count += last >= first ? last - first + 1 : 0;
   }
+  return std::max<size_t>(count, 1);
 }
 
-const CacheSizes& sizes() {
-  static const CacheSizes sizes = cache_sizes();
-  return sizes;
+std::string line_of(const std::string& file) {
+  std::string line;
+  std::getline(std::ifstream(file), line);
+  return line;
 }
+
+std::mutex mutex;
+std::optional<HostCaches> given;
 
 /// Leaves none of it in a cache, where the processor lets programs do that.
 void evict([[maybe_unused]] const Tensor& tensor) {
@@ -77,18 +79,42 @@ void own_share(const WrittenRows& rows, int64_t share, int64_t shares) {
 
 }  // namespace
 
-size_t second_level_cache_bytes() {
-  return sizes().second_level;
+HostCaches read_host_caches(const std::string& folder) {
+  HostCaches caches;
+  size_t threads_of_core = 1;
+  for (int i = 0;; ++i) {
+    const auto file = fmt::format("{}/index{}/", folder, i);
+    const std::string level = line_of(file + "level");
+    size_t kilobytes = 0;
+    if (!(std::istringstream(line_of(file + "size")) >> kilobytes)) return caches;
+    if (line_of(file + "type") == "Instruction" || kilobytes == 0) continue;
+    const size_t bytes = kilobytes << 10, sharers = count_of(line_of(file + "shared_cpu_list"));
+    // The first level is a core's own.
+    if (level == "1") {
+      caches.first_level = bytes;
+      threads_of_core = sharers;
+    } else if (level == "2") {
+      caches.second_level = bytes / std::max<size_t>(sharers / threads_of_core, 1);
+    }
+    caches.largest = std::max(caches.largest, bytes);
+  }
 }
 
-size_t largest_cache_bytes() {
-  return sizes().largest;
+HostCaches host_caches() {
+  static const HostCaches own = read_host_caches("/sys/devices/system/cpu/cpu0/cache");
+  const std::lock_guard lock(mutex);
+  return given.value_or(own);
+}
+
+void set_host_caches(const std::optional<HostCaches>& caches) {
+  const std::lock_guard lock(mutex);
+  given = caches;
 }
 
 void bring_caches_into(const CacheState& state) {
   for (const Tensor& tensor : state.cold) evict(tensor);
   const int64_t threads = thread_count();
-  static const std::vector<std::byte> other(sizes().second_level);
+  static const std::vector<std::byte> other(host_caches().second_level);
   parallel_for(threads, 1, [&](int64_t first, int64_t end) {
     for (int64_t share = first; share < end; ++share) {
       read_lines(other);

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "base/tensor.h"
 
@@ -24,11 +26,23 @@ struct CacheState {
   std::span<const WrittenRows> written = {};
 };
 
-/// Bytes of a core's L2 cache; 1 MiB where the system does not say.
-size_t second_level_cache_bytes();
+/// Bytes of the data caches that a core has for itself: what several cores share is divided.
+/// Threads of one core count as one.
+struct HostCaches {
+  size_t first_level = size_t{32} << 10, second_level = size_t{1} << 20;  // if nobody says
+  size_t largest = 0;  // of all cores that share it
+  bool operator==(const HostCaches&) const = default;
+};
 
-/// Bytes of the largest cache of a core, which it may share; 0 where the system does not say.
-size_t largest_cache_bytes();
+/// What a folder like /sys/devices/system/cpu/cpu0/cache says.
+HostCaches read_host_caches(const std::string& folder);
+
+/// Those of this machine. Blocks of work are made for them when a plan is loaded, so a plan is the
+/// same for all machines.
+HostCaches host_caches();
+
+/// Sets what host_caches() gives; nothing: what the system says.
+void set_host_caches(const std::optional<HostCaches>& caches);
 
 /// Brings the caches of the arena's threads into that state. All else is in a shared cache or in
 /// memory. No byte of the data changes; nobody else may use what is written meanwhile.

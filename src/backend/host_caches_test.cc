@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "base/parallel.h"
@@ -34,6 +37,30 @@ TEST(HostCaches, NoByteChanges) {
     }
   }
   set_thread_count(0);
+}
+
+// Writes what a system says of one cache.
+void write_cache(const std::filesystem::path& folder, int index, const char* level,
+                 const char* type, const char* size, const char* sharers) {
+  const auto cache = folder / ("index" + std::to_string(index));
+  std::filesystem::create_directories(cache);
+  for (const auto& [name, value] :
+       {std::pair("level", level), {"type", type}, {"size", size}, {"shared_cpu_list", sharers}})
+    std::ofstream(cache / name) << value << '\n';
+}
+
+TEST(HostCaches, AreWhatTheSystemSays) {
+  const std::filesystem::path folder = ::testing::TempDir() + "/caches";
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(read_host_caches(folder), HostCaches());
+  // Two threads a core, and four cores that share a second level.
+  write_cache(folder, 0, "1", "Data", "48K", "0,8");
+  write_cache(folder, 1, "1", "Instruction", "64K", "0,8");
+  write_cache(folder, 2, "2", "Unified", "2048K", "0-3,8-11");
+  write_cache(folder, 3, "3", "Unified", "32768K", "0-15");
+  const HostCaches expected{size_t{48} << 10, size_t{512} << 10, size_t{32} << 20};
+  EXPECT_EQ(read_host_caches(folder), expected);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(HostCaches, NothingIsAState) {

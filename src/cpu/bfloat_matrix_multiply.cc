@@ -31,13 +31,8 @@ class BfloatMatrixMultiply final : public BlockExecution {
             depth, columns);
     // In floats, two elements each. A task may have more of them near than one of floats.
     const int64_t floats = kBlockRows * units(depth, kBfloatStep) * kBfloatStep / 2;
-    tasks_ = DirectTasks({.images = 1,
-                          .blocks = units(rows, kBlockRows),
-                          .pixels = kBlockRows,
-                          .floats = floats,
-                          .vectors = units(columns, kBfloatTile),
-                          .depth = units(depth, 2),
-                          .held = units(floats, 4)});
+    tasks_ = Partition(direct_work(1, units(rows, kBlockRows), kBlockRows, floats,
+                                   units(columns, kBfloatTile), units(depth, 2)));
     set_tasks(tasks_.count(),
               static_cast<double>(rows) * static_cast<double>(weights_.weights.count()), 0,
               units(bfloat_elements(rows, depth), 2));
@@ -64,14 +59,14 @@ class BfloatMatrixMultiply final : public BlockExecution {
   void run_task(int64_t task, float*) const override {
     const auto t = tasks_[task];
     const int64_t depth = product_.depth, columns = product_.columns;
-    const int64_t row = t.first_block * kBlockRows, column = t.first_vector * kBfloatTile;
+    const int64_t row = t.first_block * kBlockRows, column = t.first_column * kBfloatTile;
     const int64_t end_row = std::min(t.end_block * kBlockRows, product_.rows);
-    const int64_t end_column = std::min(t.end_vector * kBfloatTile, columns);
+    const int64_t end_column = std::min(t.end_column * kBfloatTile, columns);
     const int64_t at = row * columns + column;
     const auto columns_at = [&](int64_t first) {
       return weights_.columns() + bfloat_elements(first, depth);
     };
-    const int64_t next = tasks_.vector_after(task) * kBfloatTile;
+    const int64_t next = tasks_.after(task).first_column * kBfloatTile;
     kernels_.product(
         {packed_ + bfloat_elements(row, depth), end_row - row, bfloat_steps(depth), offsets_.data(),
          bfloat_elements(kBfloatTile, depth)},
@@ -90,7 +85,7 @@ class BfloatMatrixMultiply final : public BlockExecution {
   RowProduct product_;
   BlockedEpilogue epilogue_;
   std::vector<int64_t> offsets_;
-  DirectTasks tasks_;
+  Partition tasks_;
   uint16_t* packed_ = nullptr;
   float* result_ = nullptr;
 };

@@ -14,14 +14,9 @@ constexpr double kGrain = 1 << 16;
 
 }  // namespace
 
-int64_t pixels_per_block(int64_t pixels, int64_t depth, int64_t others) {
-  constexpr int64_t kMin = 4 * kProductPanel;
-  int64_t block =
-      std::clamp(kBlockFloats / std::max<int64_t>(depth, 1) / kProductPanel * kProductPanel,
-                 kProductPanel, whole_panels(std::max<int64_t>(pixels, 1)));
-  const auto blocks = [&] { return units(pixels, block) * others; };
-  while (block > kMin && blocks() < 4 * thread_count()) block = whole_panels(block / 2);
-  return block;
+int64_t product_depth(int64_t depth, int64_t unit) {
+  return block_depth(depth, simd_kernels().product_columns * int64_t{sizeof(float)},
+                     this_machine().first_level, unit);
 }
 
 std::vector<TensorSpec> in_rows(std::span<const TensorSpec> specs) {
@@ -46,7 +41,7 @@ void BlockExecution::set_tasks(int64_t tasks, double work, int64_t floats, int64
   slots_ = std::clamp<int64_t>(tasks, 1, static_cast<int64_t>(useful));
   next_ = std::make_unique<Next[]>(static_cast<size_t>(slots_));
   floats_ = whole_panels(floats);
-  fits_ = floats_ <= kCacheFloats;
+  fits_ = floats_ <= workspace_floats();
   if (fits_) reserve_thread_workspaces(slots_);
   shared_ = whole_panels(shared_floats);
 }

@@ -9,17 +9,13 @@
 
 #include "backend/target.h"
 #include "base/parallel.h"
+#include "cpu/partition.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/thread_workspace.h"
 #include "ops/support/pointwise_program.h"
 #include "ops/support/window.h"
 
 namespace tenon::cpu {
-
-/// How many units hold so much.
-inline int64_t units(int64_t count, int64_t unit) {
-  return (count + unit - 1) / unit;
-}
 
 /// Columns filled up to whole panels of SimdKernels::add_product.
 inline int64_t whole_panels(int64_t columns) {
@@ -31,15 +27,9 @@ inline Layout blocked_layout(int channels) {
   return channels == 8 ? Layout::kBlocked8 : Layout::kBlocked16;
 }
 
-/// Floats of a packed block: half of an L2 cache of 512 KiB.
-constexpr int64_t kBlockFloats = 1 << 16;
-/// Rows of a packed block, beyond which the two panels that are multiplied at a time would leave
-/// the L1 cache.
-constexpr int64_t kBlockDepth = 256;
-
-/// How many of `pixels` make a block of `depth` rows, in whole panels: as many as the cache holds,
-/// but with enough blocks, times `others`, for all threads.
-int64_t pixels_per_block(int64_t pixels, int64_t depth, int64_t others);
+/// Elements that SimdKernels::add_product sums up before the next ones, in whole units: what it
+/// multiplies together stays in the L1 cache meanwhile.
+int64_t product_depth(int64_t depth, int64_t unit);
 
 /// The same tensors, in rows.
 std::vector<TensorSpec> in_rows(std::span<const TensorSpec> specs);

@@ -72,12 +72,12 @@ TEST_P(Blocks, EveryTaskRunsOnce) {
 }
 
 TEST_P(Blocks, TasksThatRunTogetherHaveScratchMemoryOfTheirOwn) {
-  for (int64_t floats : {int64_t{1}, kCacheFloats, kCacheFloats + 1}) {
+  for (int64_t floats : {int64_t{1}, workspace_floats(), workspace_floats() + 1}) {
     Counting execution(40, floats, 5);
     execution.run_now();
     EXPECT_FALSE(execution.overlaps) << floats;
     // What does not fit a thread workspace lies in the plan's memory.
-    EXPECT_EQ(execution.in_scratch, floats > kCacheFloats);
+    EXPECT_EQ(execution.in_scratch, floats > workspace_floats());
   }
 }
 

@@ -58,10 +58,10 @@ class DirectMatrixMultiply final : public BlockExecution {
     if (multiplies_integers()) return multiply_integers(t);
     const int64_t lanes = direct_loops().lanes, depth = product_.depth;
     const Share own = packed_.rows_of(t);
-    const Share next = packed_.rows_of(tasks_[std::min(task + 1, tasks_.count() - 1)]);
+    const Share next = packed_.rows_of(tasks_.after(task));
     const int64_t first = own.first, rows = own.end - own.first;
     packed_.run(
-        {rows, t.first_vector, t.end_vector, tasks_.vector_after(task),
+        {rows, t.first_column, t.end_column, tasks_.after(task).first_column,
          result_ + first * product_.columns},
         workspace,
         [&](int64_t k, int64_t terms, int64_t row, int64_t count, float* to) {
@@ -76,19 +76,19 @@ class DirectMatrixMultiply final : public BlockExecution {
                   terms.end - terms.first, depth};
         });
     if (!epilogue_.has_rest()) return;
-    const int64_t column = t.first_vector * lanes;
+    const int64_t column = t.first_column * lanes;
     for (int64_t row = first; row < first + rows; ++row)
-      epilogue_.run(0, row * product_.columns + column, t.end_vector * lanes - column);
+      epilogue_.run(0, row * product_.columns + column, t.end_column * lanes - column);
   }
 
  private:
   // What few rows would do with floats is not worth making them.
   bool multiplies_integers() const { return weights_.quantized && product_.rows <= kFewRows; }
 
-  void multiply_integers(const DirectTasks::Task& t) const {
+  void multiply_integers(const Partition::Task& t) const {
     const auto [rows, depth, columns] = product_;
-    const int64_t lanes = direct_loops().lanes, end = t.end_vector * lanes;
-    for (int64_t column = t.first_vector * lanes; column < end; column += direct_panel()) {
+    const int64_t lanes = direct_loops().lanes, end = t.end_column * lanes;
+    for (int64_t column = t.first_column * lanes; column < end; column += direct_panel()) {
       const int64_t width = weights_.width_of(column);
       float sums[kFewRows * kPanelVectors * 16];
       for (int64_t row = 0; row < rows; ++row)
@@ -98,7 +98,7 @@ class DirectMatrixMultiply final : public BlockExecution {
         store(sums + row * width, row * columns + column, std::min(width, end - column));
     }
     if (!epilogue_.has_rest()) return;
-    const int64_t first = t.first_vector * lanes;
+    const int64_t first = t.first_column * lanes;
     for (int64_t row = 0; row < rows; ++row) epilogue_.run(0, row * columns + first, end - first);
   }
 
@@ -117,7 +117,7 @@ class DirectMatrixMultiply final : public BlockExecution {
   RowProduct product_;
   BlockedEpilogue epilogue_;
   PackedProduct packed_;
-  DirectTasks tasks_;
+  Partition tasks_;
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };

@@ -16,8 +16,6 @@ namespace {
 
 using nvinfer1::ElementWiseOperation;
 
-/// Gates of so many floats are computed before the recurrent products use them.
-constexpr int64_t kGateFloats = 1 << 18;
 /// Multiplications that are worth another thread, and in a step whose threads spin between steps.
 constexpr int64_t kGrain = 1 << 16, kStepGrain = 1 << 15;
 
@@ -40,7 +38,9 @@ class RecurrentExecution final : public Execution {
     else
       lengths_ = sequence_lengths(nullptr, sizes_);
     const int64_t per_step = std::max<int64_t>(1, sizes_.directions * sizes_.batch * row_);
-    chunk_ = std::clamp<int64_t>(kGateFloats / per_step, 1, std::max<int64_t>(1, sizes_.steps));
+    // Gates stay in the L2 cache until the recurrent products use them.
+    const int64_t steps = this_machine().second_level / int64_t{sizeof(float)} / per_step;
+    chunk_ = std::clamp<int64_t>(steps, 1, std::max<int64_t>(1, sizes_.steps));
     phases_ = op.kind_of_cell == RecurrentKind::kGru && !op.linear_before_reset ? 2 : 1;
     if (sizes_.directions * sizes_.batch < thread_count()) parts_ = parts_of_step(per_step);
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/tensor.h"
+#include "cpu/partition.h"
 
 namespace tenon::cpu {
 namespace {
@@ -45,7 +46,7 @@ class ThreadWorkspaces {
 
   size_t add() {
     require(made_ < kMax, "more than {} threads run layers at a time", kMax);
-    memory_.push_back(allocate_aligned(kCacheFloats * sizeof(float)));
+    memory_.push_back(allocate_aligned(static_cast<size_t>(workspace_floats()) * sizeof(float)));
     return made_++;
   }
 
@@ -64,6 +65,12 @@ ThreadWorkspaces& workspaces() {
 thread_local size_t last_index = 0;
 
 }  // namespace
+
+int64_t workspace_floats() {
+  // Once: those that were made stay.
+  static const int64_t floats = this_machine().second_level / int64_t{sizeof(float)};
+  return floats;
+}
 
 void reserve_thread_workspaces(int64_t count) {
   workspaces().reserve(count);

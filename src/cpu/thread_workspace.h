@@ -8,8 +8,8 @@
 
 namespace tenon::cpu {
 
-/// Floats of an L2 cache of 1 MiB, and of a workspace.
-constexpr int64_t kCacheFloats = 1 << 18;
+/// Floats of a workspace: as many as the L2 cache holds.
+int64_t workspace_floats();
 
 /// Makes workspaces until the process has as many for its threads to take, which then allocate
 /// nothing. Throws std::bad_alloc. ThreadWorkspaces stay until the process ends.
@@ -24,7 +24,7 @@ class ThreadWorkspace {
   ThreadWorkspace(const ThreadWorkspace&) = delete;
   ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
 
-  /// kCacheFloats floats, 64-byte aligned, of any content.
+  /// workspace_floats() floats, 64-byte aligned, of any content.
   float* floats() const { return reinterpret_cast<float*>(memory_); }
 
  private:

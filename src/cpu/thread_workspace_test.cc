@@ -17,13 +17,13 @@ TEST(ThreadWorkspaces, AreOfTheirOwnWhileTheyAreTaken) {
   std::set<float*> memory;
   for (int i = 0; i < 5; ++i) {
     workspaces.push_back(std::make_unique<ThreadWorkspace>());
-    std::fill_n(workspaces.back()->floats(), kCacheFloats, static_cast<float>(i));
+    std::fill_n(workspaces.back()->floats(), workspace_floats(), static_cast<float>(i));
     memory.insert(workspaces.back()->floats());
   }
   EXPECT_EQ(memory.size(), 5u);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(workspaces[static_cast<size_t>(i)]->floats()[0], static_cast<float>(i));
-    EXPECT_EQ(workspaces[static_cast<size_t>(i)]->floats()[kCacheFloats - 1],
+    EXPECT_EQ(workspaces[static_cast<size_t>(i)]->floats()[workspace_floats() - 1],
               static_cast<float>(i));
   }
 }

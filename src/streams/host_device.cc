@@ -46,7 +46,7 @@ class HostDevice final : public CudaStreams {
            || found.type != cudaMemoryTypeDevice;
   }
   bool host_reaches(const void* data) const override { return reaches(data); }
-  size_t cache_bytes() const override { return largest_cache_bytes(); }
+  size_t cache_bytes() const override { return host_caches().largest; }
   // The least of several runs: the machine's noise only ever adds.
   float measure(FunctionRef<void(Stream*)> run, const CacheState& found) const override {
     using Clock = std::chrono::steady_clock;

@@ -93,13 +93,13 @@ class BfloatConvolution final : public BlockExecution {
     const auto t = tasks_[task];
     const int64_t first = t.first_block * kBlockPixels;
     const int64_t end = std::min(t.end_block * kBlockPixels, rows_ * planes_.line);
-    const int64_t vectors = t.end_vector - t.first_vector, next = tasks_.vector_after(task);
+    const int64_t vectors = t.end_column - t.first_column, next = tasks_.after(task).first_column;
     const int64_t steps = static_cast<int64_t>(offsets_.size()), pixels = rows_ * row_;
     const auto columns_at = [&](int64_t vector) {
       return weights_.columns() + vector * kBfloatTile * kBfloatStep * steps;
     };
     const int64_t line = first / planes_.line, pixel = pixels_before(first);
-    const int64_t at = ((t.image * vectors_ + t.first_vector) * pixels + line * row_) * kBfloatTile;
+    const int64_t at = ((t.image * vectors_ + t.first_column) * pixels + line * row_) * kBfloatTile;
     kernels_.product({.first = rounded_ + t.image * planes_.size() + first * kBfloatStep,
                       .rows = end - first,
                       .steps = steps,
@@ -108,13 +108,13 @@ class BfloatConvolution final : public BlockExecution {
                       .line = planes_.line,
                       .used = row_,
                       .position = first % planes_.line},
-                     {columns_at(t.first_vector), vectors * kBfloatTile,
-                      next == t.first_vector ? nullptr : columns_at(next)},
+                     {columns_at(t.first_column), vectors * kBfloatTile,
+                      next == t.first_column ? nullptr : columns_at(next)},
                      {result_ + at, kBfloatTile, pixels * kBfloatTile,
-                      weights_.bias.data<float>() + t.first_vector * kBfloatTile,
+                      weights_.bias.data<float>() + t.first_column * kBfloatTile,
                       epilogue_.addend() != nullptr ? epilogue_.addend() + at : nullptr,
                       epilogue_.lower(), epilogue_.upper()});
-    for (int64_t v = t.first_vector; v < t.end_vector; ++v)
+    for (int64_t v = t.first_column; v < t.end_column; ++v)
       epilogue_.run(t.image * vectors_ + v, pixel, pixels_before(end) - pixel);
   }
 
@@ -132,13 +132,8 @@ class BfloatConvolution final : public BlockExecution {
   void divide(int64_t depth) {
     // In floats, two elements each. A task may have more of them near than one of floats.
     const int64_t floats = kBlockPixels * planes_.steps * kBfloatStep / 2;
-    tasks_ = DirectTasks({.images = images_,
-                          .blocks = units(rows_ * planes_.line, kBlockPixels),
-                          .pixels = kBlockPixels,
-                          .floats = floats,
-                          .vectors = vectors_,
-                          .depth = depth / 2,
-                          .held = units(floats, 4)});
+    tasks_ = Partition(direct_work(images_, units(rows_ * planes_.line, kBlockPixels), kBlockPixels,
+                                   floats, vectors_, depth / 2));
     set_tasks(
         tasks_.count(),
         static_cast<double>(images_ * rows_ * row_) * static_cast<double>(weights_.weights.count()),
@@ -185,7 +180,7 @@ class BfloatConvolution final : public BlockExecution {
   int64_t rows_, row_, vectors_;                // of the result; a row's pixels
   Planes planes_;
   std::vector<int64_t> offsets_;
-  DirectTasks tasks_;
+  Partition tasks_;
   const float* data_ = nullptr;
   float* result_ = nullptr;
   uint16_t* rounded_ = nullptr;

@@ -81,13 +81,18 @@ class DeconvolutionExecution final : public BlockExecution {
 
   // Some output channels of one group and image, for a block of the pixels of the data.
   void run_task(int64_t task, float* workspace) const override {
-    const int64_t first = task % blocks_ * block_, slice = task / blocks_ % slices_;
-    const int64_t group = task / blocks_ / slices_ % sizes_.groups;
-    const int64_t image = task / blocks_ / slices_ / sizes_.groups;
-    const int64_t columns = std::min(block_, pixels_ - first);
-    const int64_t output_channel = group * sizes_.output_channels + slice * per_slice_;
-    const int64_t output_channels =
-        std::min(per_slice_, sizes_.output_channels - slice * per_slice_);
+    const auto t = tasks_[task];
+    for (int64_t m = t.first_column; m < t.end_column; m += per_panel_)
+      run_panel(t, m, std::min(per_panel_, t.end_column - m), workspace);
+  }
+
+ private:
+  void run_panel(const Partition::Task& t, int64_t first_of_panel, int64_t output_channels,
+                 float* workspace) const {
+    const int64_t first = t.first_block * kProductPanel;
+    const int64_t columns = std::min(t.end_block * kProductPanel, pixels_) - first;
+    const int64_t group = t.image % sizes_.groups, image = t.image / sizes_.groups;
+    const int64_t output_channel = group * sizes_.output_channels + first_of_panel;
     float* const tile = workspace + block_ * part_;
     for (int64_t m = 0; m < output_channels; ++m)
       std::fill_n(tile + m * sizes_.window * block_, sizes_.window * block_,
@@ -107,7 +112,6 @@ class DeconvolutionExecution final : public BlockExecution {
                        * out_[1] * out_[2]);
   }
 
- private:
   void set_axes(const Deconvolution& op, const Shape& data, const Shape& result) {
     const auto windows = op.windows();
     const size_t added = kAxes - windows.size();
@@ -128,15 +132,22 @@ class DeconvolutionExecution final : public BlockExecution {
   }
 
   void split() {
-    const int64_t others = batch_ * sizes_.groups;
-    part_ = std::min(sizes_.channels, kBlockDepth);
-    per_slice_ = std::clamp<int64_t>(kBlockDepth / sizes_.window, 1, sizes_.output_channels);
-    slices_ = units(sizes_.output_channels, per_slice_);
-    const int64_t depth = part_ + per_slice_ * sizes_.window;
-    block_ = pixels_per_block(pixels_, depth, others * slices_);
-    blocks_ = units(pixels_, block_);
+    const int64_t window = sizes_.window, bytes = sizeof(float);
+    part_ = product_depth(sizes_.channels, 1);
+    per_panel_ = product_depth(sizes_.output_channels * window, window) / window;
+    const int64_t held = part_ + per_panel_ * window,
+                  products = per_panel_ * window * sizes_.channels;
+    tasks_ = Partition({.images = batch_ * sizes_.groups,
+                        .blocks = units(pixels_, kProductPanel),
+                        .columns = sizes_.output_channels,
+                        .panel = per_panel_,
+                        .products = static_cast<double>(kProductPanel * products),
+                        .block_bytes = kProductPanel * sizes_.channels * bytes,
+                        .panel_bytes = products * bytes,
+                        .held_bytes = kProductPanel * held * bytes});
+    block_ = tasks_.blocks() * kProductPanel;
     const double work = static_cast<double>(batch_ * pixels_) * static_cast<double>(sizes_.count());
-    set_tasks(others * slices_ * blocks_, work, block_ * depth, turns_ ? sizes_.count() : 0);
+    set_tasks(tasks_.count(), work, block_ * held, turns_ ? sizes_.count() : 0);
   }
 
   // Panels of `columns` pixels: channel, pixel.
@@ -188,10 +199,9 @@ class DeconvolutionExecution final : public BlockExecution {
   int64_t in_[kAxes] = {1, 1, 1}, out_[kAxes] = {1, 1, 1};
   Window windows_[kAxes];
   int64_t batch_, pixels_ = 0;
-  int64_t part_ = 1;                // channels that are multiplied at a time
-  int64_t block_ = 1, blocks_ = 0;  // pixels of a block, and how many blocks
-  int64_t per_slice_ = 1,
-          slices_ = 1;  // output channels of a task, and how many tasks share a block
+  int64_t part_ = 1, per_panel_ = 1;  // channels and output channels that are multiplied at a time
+  Partition tasks_;
+  int64_t block_ = 0;  // the most pixels of a task
   // Of the run that is under way.
   const float *data_ = nullptr, *bias_ = nullptr;
   float* result_ = nullptr;

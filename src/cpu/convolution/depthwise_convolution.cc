@@ -10,8 +10,6 @@
 namespace tenon::cpu {
 namespace {
 
-/// Results of a task: beyond that an epilogue would find them in no near cache.
-constexpr int64_t kTaskFloats = 1 << 15;
 /// Vectors of channels that are taken at a time where they lie side by side: what the windows of a
 /// few results read of them stays in the L1 cache.
 constexpr int64_t kMaxVectors = 16;
@@ -83,7 +81,9 @@ class DepthwiseExecution final : public BlockExecution {
     const int64_t vectors = vectors_.per_block(), blocks = images * vectors_.blocks();
     const int64_t floats = std::max<int64_t>(form_.pixels * form_.step, 1);
     const int64_t height = std::max<int64_t>(height_, 1);
-    rows_ = std::clamp<int64_t>(kTaskFloats / floats, 1, height);
+    // Data and results, of which an epilogue finds the latter in a near cache.
+    const int64_t bytes = 2 * floats * int64_t{sizeof(float)};
+    rows_ = std::clamp<int64_t>(this_machine().near_bytes() / 2 / bytes, 1, height);
     per_slice_ = vectors;
     const auto count = [&] {
       parts_ = units(height_, rows_);

@@ -71,7 +71,7 @@ class DirectExecution final : public BlockExecution {
     }
     product_.run(in,
                  {image, first * length_, std::min(end * length_, pixels_), length_, block_step_},
-                 first_vector, last, tasks_.vector_after(task));
+                 first_vector, last, tasks_.after(task).first_column);
   }
 
  private:
@@ -98,10 +98,10 @@ class DirectExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * block_step_ : length_ * channels_;
-    tasks_ =
+    tasks_ = Partition(
         is_pixel_
-            ? DirectTasks({1, images, 1, floats, product_.vectors(), product_.depth()})
-            : DirectTasks({images, blocks_, length_, floats, product_.vectors(), product_.depth()});
+            ? direct_work(1, images, 1, floats, product_.vectors(), product_.depth())
+            : direct_work(images, blocks_, length_, floats, product_.vectors(), product_.depth()));
     int64_t workspace = 0;
     if (pads_ && tasks_.count() > 0) {
       in_rows_ = ((is_pixel_ ? 1 : tasks_.blocks()) - 1) * vertical_.stride + vertical_.reach();
@@ -154,8 +154,8 @@ class DirectExecution final : public BlockExecution {
             workspace + (image - first) * image_step_);
       in = workspace;
     }
-    product_.run(in, {0, first, end, end - first, 0}, t.first_vector, t.end_vector,
-                 tasks_.vector_after(task));
+    product_.run(in, {0, first, end, end - first, 0}, t.first_column, t.end_column,
+                 tasks_.after(task).first_column);
   }
 
   DirectProduct product_;
@@ -163,7 +163,7 @@ class DirectExecution final : public BlockExecution {
   bool pads_ = false;  // whether rows are copied, with their padding
   bool is_pixel_;      // whether a result is a single pixel
   Window vertical_, horizontal_;
-  DirectTasks tasks_;
+  Partition tasks_;
   int64_t channels_, groups_, in_height_, in_width_;
   int64_t pixels_;                    // of the result
   int64_t length_ = 0, blocks_ = 0;   // pixels of a block; blocks of an image

@@ -66,8 +66,8 @@ class DirectDeconvolution final : public BlockExecution {
 
  private:
   void split(int64_t images) {
-    tasks_ = DirectTasks(
-        {images, height_, width_, width_ * channels_, vectors_, channels_ * down_ * right_});
+    tasks_ = Partition(direct_work(images, height_, width_, width_ * channels_, vectors_,
+                                   channels_ * down_ * right_));
     set_tasks(tasks_.count(),
               static_cast<double>(images * height_ * width_)
                   * static_cast<double>(weights_.weights.count()),
@@ -101,7 +101,7 @@ class DirectDeconvolution final : public BlockExecution {
   int64_t down_, right_;  // pixels of the result for each of the data
   DirectForm form_;
   std::vector<int64_t> offsets_;
-  DirectTasks tasks_;                  // a block is what a row of the data gives
+  Partition tasks_;                    // a block is what a row of the data gives
   int64_t channels_, height_, width_;  // of the data
   int64_t vectors_;                    // of the result's output channels
   const float* data_ = nullptr;

@@ -1,7 +1,6 @@
 #include "cpu/convolution/direct_panels.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -11,8 +10,8 @@ namespace tenon::cpu {
 namespace {
 
 constexpr size_t kBias = 2;
-/// Products that take as long as reading a float from a cache that threads share.
-constexpr double kProductsPerRead = 4;
+/// Weights that are worth another thread.
+constexpr int64_t kGrain = 1 << 16;
 
 bool has_bias(const KernelRequest& request) {
   return request.inputs.size() > kBias && request.inputs[kBias].present;
@@ -69,7 +68,7 @@ void write_panels(const float* weights, const WeightSteps& steps, int64_t output
   const int64_t panel = direct_panel(), all = units(output_channels, panel);
   const int64_t length = steps.output_channel == 1 ? kElements : std::max<int64_t>(depth, 1);
   const int64_t lengths = units(depth, length);
-  const int64_t grain = std::max<int64_t>(kBlockFloats / (panel * length), 1);
+  const int64_t grain = std::max<int64_t>(kGrain / (panel * length), 1);
   parallel_for(all * lengths, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % all * panel, from = i / all * length;
@@ -209,56 +208,16 @@ NextRead DirectProduct::next_weights(int64_t vector, int64_t first, int64_t last
   return {weights_.panel(output_channel, form_.depth) + begin, end - begin};
 }
 
-DirectTasks::DirectTasks(const DirectWork& w)
-    : images_(w.images), blocks_(w.blocks), vectors_(w.vectors) {
-  if (w.images < 1 || w.blocks < 1) return;
-  const int64_t threads = thread_count(), wanted = enough_tasks();
-  const int64_t panels = units(w.vectors, kPanelVectors);
-  const int64_t max_per_part = std::clamp<int64_t>(
-      kBlockFloats / std::max<int64_t>(w.held > 0 ? w.held : w.floats, 1), 1, w.blocks);
-  const double unit = static_cast<double>(direct_panel()) * static_cast<double>(w.depth);
-  const double data = static_cast<double>(w.blocks) * static_cast<double>(w.floats);
-  const double weights = static_cast<double>(panels) * unit;
-  parts_first_ = weights <= std::max(data, double{kCacheFloats});
-  int64_t best_count = 0;
-  double min_time = INFINITY;
-  for (int64_t slices = 1; slices <= panels; ++slices) {
-    const int64_t per_slice = units(panels, slices);
-    if (units(panels, per_slice) != slices) continue;  // the same as fewer
-    const int64_t fewest = std::min(units(wanted, w.images * slices), w.blocks);
-    const int64_t per_part = std::min(max_per_part, units(w.blocks, fewest));
-    const int64_t parts = units(w.blocks, per_part), count = w.images * parts * slices;
-    // The thread that gets most: its products, and its share of what is read again and again.
-    const double products = static_cast<double>(units(count, threads) * per_part * per_slice)
-                            * static_cast<double>(w.pixels) * unit;
-    const double reads = static_cast<double>(slices) * data + static_cast<double>(parts) * weights;
-    const double time =
-        products
-        + kProductsPerRead * static_cast<double>(w.images) * reads / static_cast<double>(threads);
-    const int64_t enough = std::min(count, wanted);
-    if (enough < best_count || (enough == best_count && time >= min_time)) continue;
-    best_count = enough;
-    min_time = time;
-    per_part_ = per_part;
-    parts_ = parts;
-    per_slice_ = per_slice;
-    slices_ = slices;
-  }
-  if (parts_ > 0) per_part_ = units(blocks_, parts_);  // of equal parts
-}
-
-DirectTasks::Task DirectTasks::operator[](int64_t task) const {
-  const int64_t image = task / (parts_ * slices_), of_image = task % (parts_ * slices_);
-  const Share blocks =
-      share_of(blocks_, parts_first_ ? of_image / slices_ : of_image % parts_, parts_);
-  const int64_t slice = parts_first_ ? of_image % slices_ : of_image / parts_;
-  const int64_t per_slice = per_slice_ * kPanelVectors;
-  return {image, blocks.first, blocks.end, slice * per_slice,
-          std::min((slice + 1) * per_slice, vectors_)};
-}
-
-int64_t DirectTasks::vector_after(int64_t task) const {
-  return (*this)[std::min(task + 1, count() - 1)].first_vector;
+Work direct_work(int64_t images, int64_t blocks, int64_t pixels, int64_t floats, int64_t vectors,
+                 int64_t depth) {
+  constexpr int64_t kBytes = sizeof(float);
+  return {.images = images,
+          .blocks = blocks,
+          .columns = vectors,
+          .panel = kPanelVectors,
+          .products = static_cast<double>(pixels * direct_panel()) * static_cast<double>(depth),
+          .block_bytes = floats * kBytes,
+          .panel_bytes = direct_panel() * depth * kBytes};
 }
 
 }  // namespace tenon::cpu

@@ -145,46 +145,9 @@ template <class Layer, class E> class DirectKernel final : public Kernel {
   Layer op_;
 };
 
-/// Tasks that let no thread wait for one that was held up.
-inline int64_t enough_tasks() {
-  constexpr int64_t kTasksPerThread = 4;
-  return thread_count() > 1 ? kTasksPerThread * thread_count() : 1;
-}
-
-/// What is divided into tasks.
-struct DirectWork {
-  int64_t images, blocks;
-  int64_t pixels, floats;  // of a block: results of an output channel, and the data under them
-  int64_t vectors;         // of output channels
-  int64_t depth;           // elements that an output channel has weights for
-  int64_t held = 0;        // floats of a block that a task has near at a time; 0 for all
-};
-
-/// Tasks of some blocks and some panels of output channels of one image: no more blocks than the L2
-/// cache holds, enough tasks for all threads, and of those the ones that take the least time.
-class DirectTasks {
- public:
-  DirectTasks() = default;
-  explicit DirectTasks(const DirectWork& work);
-
-  int64_t count() const { return images_ * parts_ * slices_; }
-  /// The most blocks of a task.
-  int64_t blocks() const { return per_part_; }
-
-  struct Task {
-    int64_t image, first_block, end_block, first_vector, end_vector;
-  };
-  Task operator[](int64_t task) const;
-  /// Where the vectors of the task begin that the same thread will probably run next.
-  int64_t vector_after(int64_t task) const;
-
- private:
-  int64_t images_ = 0, blocks_ = 0, vectors_ = 0;
-  int64_t per_part_ = 1, parts_ = 0;    // the most blocks of a task; parts of an image
-  int64_t per_slice_ = 1, slices_ = 0;  // panels of a task; slices of the output channels
-  // Whether a thread gets neighbouring parts, which it wrote for the layer before, of all slices.
-  // It reads all weights then, so they must be few; else neighbouring slices.
-  bool parts_first_ = true;
-};
+/// Products of blocks of so many pixels each, with so many floats under them, and vectors of output
+/// channels of `depth` elements each.
+Work direct_work(int64_t images, int64_t blocks, int64_t pixels, int64_t floats, int64_t vectors,
+                 int64_t depth);
 
 }  // namespace tenon::cpu

@@ -53,12 +53,10 @@ class DotExecution final : public BlockExecution {
     const int64_t workspace = in_width_ + horizontal_.pre - horizontal_.reach();
     const int64_t end = workspace < 0 ? 0 : std::min(workspace / horizontal_.stride + 1, width_);
     inside_ = std::max<int64_t>(end - first_inside_, 0) / dot_loops().pixels * dot_loops().pixels;
-    rows_ = std::max<int64_t>(units(height_, enough_tasks()), 1);
-    blocks_ = width_ == 0 ? 0 : units(height_, rows_);
+    tasks_ = Partition({.images = data[0], .blocks = width_ == 0 ? 0 : height_});
     const double work = static_cast<double>(data[0] * height_ * width_)
                         * static_cast<double>(weights.weights.count());
-    set_tasks(data[0] * blocks_, work,
-              groups_ * vertical_.kernel * copied_width_ * dot_loops().lanes);
+    set_tasks(tasks_.count(), work, groups_ * vertical_.kernel * copied_width_ * dot_loops().lanes);
   }
 
  protected:
@@ -70,8 +68,9 @@ class DotExecution final : public BlockExecution {
 
   // Some rows of one image, all output channels.
   void run_task(int64_t task, float* workspace) const override {
-    const int64_t image = task / blocks_, first = task % blocks_ * rows_;
-    for (int64_t y = first; y < std::min(first + rows_, height_); ++y) {
+    const auto t = tasks_[task];
+    const int64_t image = t.image;
+    for (int64_t y = t.first_block; y < t.end_block; ++y) {
       run_row(image, y, workspace);
       for (int64_t output_channel = 0; output_channel < output_channels_; ++output_channel)
         epilogue_.run(image * output_channels_ + output_channel, y * width_, width_);
@@ -143,7 +142,7 @@ class DotExecution final : public BlockExecution {
   int64_t output_channels_, groups_, in_height_, in_width_, height_, width_;
   int64_t copied_width_;           // columns under the windows of a block
   int64_t first_inside_, inside_;  // results of a row that no padding is under, in whole blocks
-  int64_t rows_, blocks_;          // rows of a task; tasks of an image
+  Partition tasks_;
   std::vector<int64_t> offsets_, copied_offsets_;
   const float* data_ = nullptr;
   float* result_ = nullptr;

@@ -8,8 +8,8 @@
 namespace tenon::cpu {
 namespace {
 
-/// Floats of the padded rows of one task.
-constexpr int64_t kRowFloats = 1 << 16;
+/// Rows of the result that are not divided, since each task pads what its windows read.
+constexpr int64_t kBlockRows = 4;
 /// Channels, and elements of a row, of a tile that is turned at a time.
 constexpr int64_t kTurned = 8;
 
@@ -43,8 +43,9 @@ class FewChannelConvolution final : public BlockConvolution {
  protected:
   // Some rows of one image, all output channels.
   void run_task(int64_t task, float* workspace) const override {
-    const int64_t first = task % blocks_ * rows_, image = task / blocks_;
-    const int64_t count = std::min(rows_, height_ - first);
+    const auto t = tasks_[task];
+    const int64_t image = t.image, first = t.first_block * kBlockRows;
+    const int64_t count = std::min(t.end_block * kBlockRows, height_) - first;
     pad(data_ + image * planes_ * in_height_ * in_width_, first * vertical_.stride - vertical_.pre,
         workspace);
     for (int64_t row = 0; row < count; ++row) {
@@ -68,13 +69,15 @@ class FewChannelConvolution final : public BlockConvolution {
     const auto floats = [&](int64_t rows) {
       return channels_ * rows_of(rows) * padded_ + kCorrelateSlack;
     };
-    rows_ = std::max<int64_t>(height_, 1);
-    while (rows_ > 1
-           && (floats(rows_) > kRowFloats
-               || (rows_ > 8 && units(height_, rows_) * batch < 4 * thread_count())))
-      rows_ = (rows_ + 1) / 2;
-    blocks_ = units(height_, rows_);
-    in_rows_ = rows_of(rows_);
+    const int64_t taps = channels_ * vertical_.kernel * horizontal_.kernel;
+    tasks_ =
+        Partition({.images = batch,
+                   .blocks = units(height_, kBlockRows),
+                   .products = static_cast<double>(kBlockRows * output_channels_ * width_ * taps),
+                   .block_bytes = kBlockRows * vertical_.stride * channels_ * padded_
+                                  * int64_t{sizeof(float)}});
+    const int64_t rows = std::max<int64_t>(tasks_.blocks(), 1) * kBlockRows;
+    in_rows_ = rows_of(rows);
     for (int64_t c = 0; c < channels_; ++c)
       for (int64_t y = 0; y < vertical_.kernel; ++y)
         for (int64_t x = 0; x < horizontal_.kernel; ++x)
@@ -82,7 +85,7 @@ class FewChannelConvolution final : public BlockConvolution {
                              + x * horizontal_.dilation);
     const double work = static_cast<double>(batch * output_channels_ * height_ * width_)
                         * static_cast<double>(offsets_.size());
-    set_tasks(batch * blocks_, work, floats(rows_));
+    set_tasks(tasks_.count(), work, floats(rows));
   }
 
   void pad(const float* image, int64_t top, float* to) const {
@@ -120,10 +123,11 @@ class FewChannelConvolution final : public BlockConvolution {
 
   Window vertical_, horizontal_;
   int64_t channels_, output_channels_, in_height_, in_width_, height_, width_;
-  int64_t lanes_, planes_;                       // channels of a block; of an image, whole blocks
-  int64_t padded_;                               // width of a padded row
-  int64_t rows_ = 1, blocks_ = 0, in_rows_ = 1;  // of a task; tasks of an image; input of a task
-  std::vector<int64_t> offsets_;                 // of the elements under a window, from its first
+  int64_t lanes_, planes_;  // channels of a block; of an image, whole blocks
+  int64_t padded_;          // width of a padded row
+  Partition tasks_;
+  int64_t in_rows_ = 1;           // input of a task
+  std::vector<int64_t> offsets_;  // of the elements under a window, from its first
 };
 
 }  // namespace

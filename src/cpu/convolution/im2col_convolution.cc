@@ -69,6 +69,8 @@ Line line_of(const Geometry& g, const Run& run, int64_t kz, int64_t ky, int64_t 
 
 /// Images of fewer pixels are taken together.
 constexpr int64_t kFewPixels = 4 * kProductPanel;
+/// Output channels that are not divided, since each task gathers its windows again.
+constexpr int64_t kSlice = 32;
 
 class ConvolutionExecution final : public BlockConvolution {
  public:
@@ -84,7 +86,7 @@ class ConvolutionExecution final : public BlockConvolution {
     output_channels_ = op.output_channels / groups_;
     window_ = op.kernel.volume();
     pixels_ = geometry_.pixels();
-    part_ = std::clamp<int64_t>(kBlockDepth / window_, 1, channels_);
+    part_ = product_depth(channels_ * window_, window_) / window_;
     split();
   }
 
@@ -92,12 +94,12 @@ class ConvolutionExecution final : public BlockConvolution {
   // Some output channels of one group, for a block of pixels of one image, or of several small
   // ones.
   void run_task(int64_t task, float* workspace) const override {
-    const int64_t first = task % blocks_ * block_, slice = task / blocks_ % slices_;
-    const int64_t group = task / blocks_ / slices_ % groups_;
-    const int64_t image = task / blocks_ / slices_ / groups_ * images_;
-    const int64_t columns = std::min(block_, images_ * pixels_ - first);
-    const int64_t output_channel = group * output_channels_ + slice * per_slice_;
-    const int64_t rows = std::min(per_slice_, output_channels_ - slice * per_slice_);
+    const auto t = tasks_[task];
+    const int64_t first = t.first_block * kProductPanel, group = t.image % groups_;
+    const int64_t image = t.image / groups_ * images_;
+    const int64_t columns = std::min(t.end_block * kProductPanel, images_ * pixels_) - first;
+    const int64_t output_channel = group * output_channels_ + t.first_column;
+    const int64_t rows = t.end_column - t.first_column;
     // The result lies there at once, or first beside the windows.
     float* const to =
         images_ == 1
@@ -120,20 +122,24 @@ class ConvolutionExecution final : public BlockConvolution {
   }
 
  private:
-  // Into tasks. Output channels are divided only where there are too few blocks, since each gathers
-  // again. Images of a few pixels fill no panel, so all of them are one row of pixels.
+  // Images of a few pixels fill no panel, so all of them are one row of pixels.
   void split() {
     if (pixels_ < kFewPixels) images_ = std::max<int64_t>(batch_, 1);
-    const int64_t depth = part_ * window_, others = batch_ / images_ * groups_;
-    block_ = pixels_per_block(images_ * pixels_, depth, others);
-    blocks_ = units(images_ * pixels_, block_);
-    const int64_t wanted = blocks_ * others < thread_count() ? thread_count() : 1;
-    per_slice_ =
-        std::max<int64_t>(units(output_channels_, wanted), std::min<int64_t>(output_channels_, 32));
-    slices_ = units(output_channels_, per_slice_);
+    const int64_t depth = channels_ * window_, bytes = sizeof(float);
+    tasks_ = Partition(
+        {.images = batch_ / images_ * groups_,
+         .blocks = units(images_ * pixels_, kProductPanel),
+         .columns = output_channels_,
+         .panel = kSlice,
+         .products = static_cast<double>(kProductPanel * kSlice) * static_cast<double>(depth),
+         .block_bytes = kProductPanel * depth * bytes,
+         .panel_bytes = kSlice * depth * bytes,
+         .held_bytes = kProductPanel * part_ * window_ * bytes});
+    block_ = tasks_.blocks() * kProductPanel;
     const double work = static_cast<double>(batch_ * groups_ * output_channels_ * pixels_)
-                        * static_cast<double>(channels_ * window_);
-    set_tasks(others * slices_ * blocks_, work, block_ * (depth + (images_ > 1 ? per_slice_ : 0)));
+                        * static_cast<double>(depth);
+    set_tasks(tasks_.count(), work,
+              block_ * (part_ * window_ + (images_ > 1 ? tasks_.columns() : 0)));
   }
 
   // A panel of the windows of `count` pixels: channel, place in the window, pixel.
@@ -173,11 +179,10 @@ class ConvolutionExecution final : public BlockConvolution {
 
   Geometry geometry_;
   int64_t batch_, groups_, channels_, output_channels_, window_, pixels_;
-  int64_t images_ = 1;              // whose pixels make one row of blocks
-  int64_t part_;                    // channels that are multiplied at a time
-  int64_t block_ = 1, blocks_ = 0;  // pixels of a block, and how many blocks
-  int64_t per_slice_ = 1,
-          slices_ = 1;  // output channels of a task, and how many tasks share a block
+  int64_t images_ = 1;  // whose pixels make one row of blocks
+  int64_t part_;        // channels that are multiplied at a time
+  Partition tasks_;
+  int64_t block_ = 0;  // the most pixels of a task
 };
 
 }  // namespace

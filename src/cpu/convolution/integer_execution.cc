@@ -17,14 +17,12 @@ namespace {
 
 using In = QuantizedInputs;
 
-/// Bytes that a task copies: they stay in the L2 cache with a panel of weights.
-constexpr int64_t kTaskBytes = 256 << 10;
 constexpr int64_t kCacheLineBytes = 64;
-/// Segments for each thread, below which threads share them and divide the output channels.
+/// Segments for each thread, below which rows are divided, however few.
 constexpr int64_t kFewSegments = 8;
 /// Rows of the result for each thread, below which a block is a piece of a row.
 constexpr int64_t kFewRows = 3;
-/// Segments of such a piece, or a multiple.
+/// Segments of such a piece.
 constexpr int64_t kRowSegments = 2;
 
 Shape panels_shape(const ByteProductKernels& kernels, const Shape& windows) {
@@ -117,11 +115,16 @@ class IntegerExecution final : public BlockExecution {
   // A block of an image, some panels.
   void run_task(int64_t task, float* workspace) const override {
     auto* const copied = reinterpret_cast<uint8_t*>(workspace);
-    const int64_t part = task % parts_, block = task / parts_;
-    const int64_t x_block = block % x_blocks_, y_block = block / x_blocks_ % y_blocks_;
-    const int64_t image = block / x_blocks_ / y_blocks_;
-    const int64_t x = x_block * block_width_, width = std::min(block_width_, horizontal_.out - x);
-    const int64_t y = y_block * block_height_, height = std::min(block_height_, vertical_.out - y);
+    const auto t = tasks_[task];
+    const int64_t count = t.end_block - t.first_block;
+    int64_t image = t.image, y = t.first_block, height = count, x = 0, width = horizontal_.out;
+    if (piece_ > 0) {
+      image = t.image / vertical_.out;
+      y = t.image % vertical_.out;
+      height = 1;
+      x = t.first_block * piece_;
+      width = std::min(count * piece_, horizontal_.out - x);
+    }
     copy(image, y, height, x, width, copied);
     const ByteWindows windows = {.first = copied,
                                  .rows = height,
@@ -131,9 +134,8 @@ class IntegerExecution final : public BlockExecution {
                                  .runs = vertical_.window.kernel,
                                  .run_step = row_bytes(width),
                                  .steps = units(run_, kernels_.dot_group())};
-    const int64_t panels = units(output_channels_, kernels_.panel_channels);
     const int64_t pixel = (image * vertical_.out + y) * horizontal_.out + x;
-    for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
+    for (int64_t panel = t.first_column; panel < t.end_column; ++panel)
       multiply(windows, pixel, panel, workspace + copied_floats_);
   }
 
@@ -154,31 +156,33 @@ class IntegerExecution final : public BlockExecution {
     return epilogue_inputs_ * kernels_.panel_channels * static_cast<int64_t>(sizeof(float));
   }
 
+  // Into blocks of rows, or where these are few or large, of pieces of a row.
   void split() {
     const int64_t height = vertical_.out, width = horizontal_.out;
-    const int64_t pixels = images_ * height * width, threads = thread_count();
-    if (pixels == 0) return;
-    const int64_t panels = units(output_channels_, kernels_.panel_channels);
-    parts_ =
-        units(pixels, kernels_.segment) < kFewSegments * threads ? std::min(panels, threads) : 1;
-    // As much for each thread.
-    const auto block_of = [&](int64_t size, int64_t unit, int64_t bytes) {
-      const int64_t blocks = units(size, std::max(kTaskBytes / bytes / unit, int64_t{1}) * unit);
-      const int64_t count = parts_ == 1 ? units(blocks, threads) * threads : blocks;
-      return units(units(size, unit), count) * unit;
-    };
-    block_width_ = width;
-    block_height_ = 1;
-    const int64_t bytes_of_row = vertical_.elements(1) * row_bytes(width) + width * number_bytes();
-    const bool are_few = height == 1 || (parts_ == 1 && height < kFewRows * threads);
-    if (are_few || bytes_of_row > kTaskBytes)
-      block_width_ = block_of(width, kRowSegments * kernels_.segment,
-                              vertical_.elements(1) * row_bytes(1) + number_bytes());
-    else
-      block_height_ =
-          block_of(height, 1, vertical_.step() * row_bytes(width) + width * number_bytes());
-    x_blocks_ = units(width, block_width_);
-    y_blocks_ = units(height, block_height_);
+    const int64_t pixels = images_ * height * width;
+    const Machine machine = this_machine();
+    const bool are_few = units(pixels, kernels_.segment) < kFewSegments * machine.threads;
+    const int64_t row = vertical_.elements(1) * row_bytes(width) + width * number_bytes();
+    if (height == 1 || (!are_few && height < kFewRows * machine.threads)
+        || row > machine.near_bytes())
+      piece_ = kRowSegments * kernels_.segment;
+    const int64_t block_pixels = piece_ > 0 ? piece_ : width;
+    const int64_t weights = run_ * vertical_.window.kernel * kernels_.panel_channels;
+    const int64_t data = piece_ > 0 ? piece_ * vertical_.elements(1) * row_bytes(1)
+                                    : vertical_.step() * row_bytes(width);
+    tasks_ = Partition({.images = piece_ > 0 ? images_ * height : images_,
+                        .blocks = pixels == 0  ? 0
+                                  : piece_ > 0 ? units(width, piece_)
+                                               : height,
+                        .columns = units(output_channels_, kernels_.panel_channels),
+                        .products = static_cast<double>(block_pixels)
+                                    * static_cast<double>(weights / kernels_.dot_group()),
+                        .block_bytes = data,
+                        .panel_bytes = weights * kernels_.element_bytes,
+                        .held_bytes = data + block_pixels * number_bytes()},
+                       machine);
+    block_width_ = piece_ > 0 ? tasks_.blocks() * piece_ : width;
+    block_height_ = piece_ > 0 ? 1 : tasks_.blocks();
   }
 
   void set_task_memory() {
@@ -192,8 +196,7 @@ class IntegerExecution final : public BlockExecution {
     const int64_t behind = kernels_.segment * horizontal_.step() * pixel_bytes() + kDotGroupBytes;
     const int64_t bytes = vertical_.elements(block_height_) * row_bytes(block_width_) + behind;
     copied_floats_ = units(bytes, kCacheLineBytes) * (kCacheLineBytes / int64_t{sizeof(float)});
-    set_tasks(images_ * x_blocks_ * y_blocks_ * parts_, products / at_once,
-              copied_floats_ + epilogue_->floats());
+    set_tasks(tasks_.count(), products / at_once, copied_floats_ + epilogue_->floats());
   }
 
   // What the windows of a block touch.
@@ -257,12 +260,13 @@ class IntegerExecution final : public BlockExecution {
   IntegerResults results_;
   CopiedAxis vertical_, horizontal_;
   int64_t images_, channels_, output_channels_;
-  int64_t run_;                                      // elements
-  int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
-  int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the output channels
-  int32_t epilogue_inputs_;                          // 0 without an epilogue
-  std::optional<ByteEpilogue> epilogue_;             // for the largest block
-  int64_t copied_floats_ = 0;                        // of a task's workspace
+  int64_t run_;  // elements
+  Partition tasks_;
+  int64_t piece_ = 0;                           // pixels of a row's piece; 0 for whole rows
+  int64_t block_width_ = 0, block_height_ = 0;  // the most pixels of the result of a task
+  int32_t epilogue_inputs_;                     // 0 without an epilogue
+  std::optional<ByteEpilogue> epilogue_;        // for the largest block
+  int64_t copied_floats_ = 0;                   // of a task's workspace
   const uint8_t* data_ = nullptr;
 };
 

@@ -15,8 +15,6 @@ namespace {
 
 using In = QuantizedInputs;
 
-/// Bytes of a block's transformed data and of a panel's sums.
-constexpr int64_t kBlockBytes = 360 << 10;
 constexpr int64_t kWindow = 3;
 /// An axis of a form with most elements.
 constexpr int64_t kMaxSize = 6;
@@ -118,8 +116,7 @@ class IntegerWinogradExecution final : public BlockExecution {
     }
     split();
     if (!op.epilogue.empty())
-      epilogue_.emplace(op, addend_type(op, inputs),
-                        units(std::max<int64_t>(tiles(), 1), blocks_) * tile_numbers());
+      epilogue_.emplace(op, addend_type(op, inputs), tasks_.blocks() * tile_numbers());
   }
 
  protected:
@@ -132,19 +129,17 @@ class IntegerWinogradExecution final : public BlockExecution {
 
   // Some tiles of an image, some panels.
   void run_task(int64_t task, float* workspace) const override {
-    const int64_t part = task % parts_, block = task / parts_ % blocks_;
-    const int64_t image = task / parts_ / blocks_, all = tiles();
-    const int64_t first = all * block / blocks_, count = all * (block + 1) / blocks_ - first;
+    const auto t = tasks_[task];
+    const int64_t image = t.image, first = t.first_block, count = t.end_block - first;
     auto* const planes = reinterpret_cast<int16_t*>(workspace);
     auto* const sums = reinterpret_cast<int32_t*>(planes + planes_of(form_) * count * channels_);
-    for (int64_t t = 0; t < count; ++t)
-      transform(image, first + t, planes + t * channels_, count * channels_);
+    for (int64_t i = 0; i < count; ++i)
+      transform(image, first + i, planes + i * channels_, count * channels_);
     auto* const numbers =
         reinterpret_cast<float*>(sums + planes_of(form_) * count * kernels_.panel_channels);
-    const int64_t panels = units(output_channels_, kernels_.panel_channels);
     const auto tiles_of_task =
         std::span(tiles_).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel) {
+    for (int64_t panel = t.first_column; panel < t.end_column; ++panel) {
       multiply(planes, count, panel, sums);
       const int64_t output_channel = panel * kernels_.panel_channels;
       const int64_t at =
@@ -195,28 +190,25 @@ class IntegerWinogradExecution final : public BlockExecution {
   }
 
   void split() {
-    const int64_t all = tiles(), threads = thread_count();
-    const int64_t pixel = units(channels_, static_cast<int64_t>(sizeof(float)));
-    if (images_ * all == 0) return set_tasks(0, 0, 0, pixel);
-    const int64_t bytes = planes_of(form_)
-                              * (channels_ * static_cast<int64_t>(sizeof(int16_t))
-                                 + kernels_.panel_channels * static_cast<int64_t>(sizeof(int32_t)))
-                          + epilogue_inputs_ * tile_numbers() * int64_t{sizeof(float)};
-    blocks_ = units(all, std::clamp<int64_t>(kBlockBytes / bytes, 1, all));
-    // As much for each thread; a few tiles of one image are shared, and the output channels
-    // divided.
-    if (images_ * blocks_ < threads) {
-      parts_ = std::min(units(output_channels_, kernels_.panel_channels), threads);
-    } else if (images_ < threads) {
-      blocks_ = std::min(units(blocks_, threads) * threads, all);
-    }
-    const double products = static_cast<double>(images_ * all * planes_of(form_) * channels_)
-                            * static_cast<double>(output_channels_);
+    const auto at_once = static_cast<double>(kernels_.dot_group());
+    const int64_t planes = planes_of(form_), width = kernels_.panel_channels;
+    const int64_t data = planes * channels_ * int64_t{sizeof(int16_t)};
+    const double products = static_cast<double>(planes * channels_ * width) / at_once;
+    const int64_t numbers = epilogue_inputs_ * tile_numbers() * int64_t{sizeof(float)};
+    const int64_t bytes = data + planes * width * int64_t{sizeof(int32_t)} + numbers;
+    tasks_ = Partition({.images = images_,
+                        .blocks = tiles(),
+                        .columns = units(output_channels_, width),
+                        .products = products,
+                        .block_bytes = data,
+                        .panel_bytes = planes * channels_ * width * int64_t{sizeof(int16_t)},
+                        .held_bytes = bytes});
     // Behind the last tile of a plane, whole segments are read.
-    const int64_t behind = kernels_.segment * channels_ * static_cast<int64_t>(sizeof(int16_t));
-    set_tasks(images_ * blocks_ * parts_, products / static_cast<double>(kernels_.dot_group()),
-              units(units(all, blocks_) * bytes + behind, static_cast<int64_t>(sizeof(float))),
-              pixel);
+    const int64_t behind = kernels_.segment * channels_ * int64_t{sizeof(int16_t)};
+    set_tasks(tasks_.count(),
+              products * static_cast<double>(images_ * tiles() * units(output_channels_, width)),
+              units(tasks_.blocks() * bytes + behind, int64_t{sizeof(float)}),
+              units(channels_, int64_t{sizeof(float)}));
   }
 
   void transform(int64_t image, int64_t tile, int16_t* to, int64_t plane) const {
@@ -275,7 +267,7 @@ class IntegerWinogradExecution final : public BlockExecution {
   ByteResultSteps steps_{}, number_steps_{};
   int32_t epilogue_inputs_;  // 0 without an epilogue
   std::optional<ByteEpilogue> epilogue_;
-  int64_t blocks_ = 1, parts_ = 1;  // of an image; of the output channels
+  Partition tasks_;
   std::vector<float> no_numbers_;
   std::vector<int32_t> nothing_;
   const uint8_t* data_ = nullptr;

@@ -57,11 +57,11 @@ class PackedExecution final : public BlockExecution {
     const auto t = tasks_[task];
     const auto [first, end] = product_.rows_of(t);
     const int64_t pixels = end - first;
-    const auto next = tasks_[std::min(task + 1, tasks_.count() - 1)];
+    const auto next = tasks_.after(task);
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_ * lanes;
     const float* const image = image_of(t.image);
     product_.run(
-        {pixels, t.first_vector, t.end_vector, tasks_.vector_after(task),
+        {pixels, t.first_column, t.end_column, tasks_.after(task).first_column,
          result_ + (t.image * vectors_ * pixels_ + first) * lanes},
         workspace,
         [&, first = first](int64_t k, int64_t, int64_t pixel, int64_t count, float* to) {
@@ -76,7 +76,7 @@ class PackedExecution final : public BlockExecution {
                   units(channels.end - channels.first, lanes), (rows.end - rows.first) * lanes,
                   plane};
         });
-    for (int64_t v = t.first_vector; v < t.end_vector; ++v)
+    for (int64_t v = t.first_column; v < t.end_column; ++v)
       epilogue_.run(t.image * vectors_ + v, first, pixels);
   }
 
@@ -102,7 +102,7 @@ class PackedExecution final : public BlockExecution {
   BlockedEpilogue epilogue_;
   std::vector<Window> windows_;
   PackedProduct product_;
-  DirectTasks tasks_;
+  Partition tasks_;
   int64_t channels_, height_, width_;  // of the data
   int64_t row_, pixels_, vectors_;     // of the result
   bool is_whole_;                      // whether every element of the data is a window

@@ -5,11 +5,6 @@
 namespace tenon::cpu {
 namespace {
 
-/// Elements that are summed up before the next ones. More leave no room in the L1 cache
-/// for a panel's weights while panels of rows pass by; with fewer the sums go back and forth too
-/// often.
-constexpr int64_t kMaxDepth = 768, kMinDepth = 256;
-
 constexpr float kNoBias[2 * 16] = {};
 
 // Part `index` of so many of data that lie in rows; what of it lies in a second row is left out.
@@ -41,19 +36,26 @@ Share PackedProduct::block(int64_t b) const {
   return {vectors.first * lanes, std::min(vectors.end * lanes, depth_)};
 }
 
-// So few elements that all rows stay in the L2 cache: then weights come from memory once.
-DirectTasks PackedProduct::divide(int64_t images, int64_t rows, int64_t vectors) {
-  // What was dequantized stays in the L1 cache until it is multiplied.
-  const int64_t elements = std::clamp(kBlockFloats / std::max<int64_t>(rows, 1), kMinDepth,
-                                      weights_.quantized ? kMinDepth : kMaxDepth);
+Partition PackedProduct::divide(int64_t images, int64_t rows, int64_t vectors) {
+  const Machine machine = this_machine();
+  const int64_t bytes = sizeof(float), panel_bytes = direct_panel() * bytes;
+  // What was dequantized stays in the L1 cache until it is multiplied. Else all rows stay in the L2
+  // cache, with a panel of weights and the next one: then weights come from memory once.
+  const int64_t elements =
+      weights_.quantized
+          ? block_depth(depth_, panel_bytes, machine.first_level, direct_loops().lanes)
+          : block_depth(depth_, rows * bytes + 2 * panel_bytes, machine.near_bytes(),
+                        direct_loops().lanes);
   blocks_ = units(depth_, elements);
   rows_ = rows;
-  return DirectTasks({images, units(rows, max_panel_rows()), max_panel_rows(),
-                      max_panel_rows() * depth_, vectors, depth_,
-                      max_panel_rows() * std::min(depth_, elements)});
+  near_bytes_ = machine.near_bytes();
+  Work work = direct_work(images, units(rows, max_panel_rows()), max_panel_rows(),
+                          max_panel_rows() * depth_, vectors, depth_);
+  work.held_bytes = max_panel_rows() * std::min(depth_, elements) * bytes;
+  return Partition(work, machine);
 }
 
-int64_t PackedProduct::task_floats(const DirectTasks& tasks) const {
+int64_t PackedProduct::task_floats(const Partition& tasks) const {
   return tasks.blocks() * max_panel_rows() * block_elements() + panel_floats();
 }
 
@@ -62,7 +64,7 @@ int64_t PackedProduct::block_elements() const {
   return units(units(depth_, lanes), blocks_) * lanes;
 }
 
-Share PackedProduct::rows_of(const DirectTasks::Task& task) const {
+Share PackedProduct::rows_of(const Partition::Task& task) const {
   return {std::min(task.first_block * max_panel_rows(), rows_),
           std::min(task.end_block * max_panel_rows(), rows_)};
 }
@@ -81,7 +83,8 @@ void PackedProduct::multiply(const PackedTask& task, int64_t b, const float* pac
     form.lower = -form.upper;
   }
   // Weights that stay in the L2 cache need not be prefetched again.
-  const bool stay = (end_vector - first_vector) * lanes * depth_ <= kBlockFloats;
+  const bool stay =
+      (end_vector - first_vector) * lanes * depth_ * int64_t{sizeof(float)} <= near_bytes_;
   const int64_t panels = units(end_vector - first_vector, kPanelVectors);
   const int64_t block_step = units(form.depth, lanes) * lanes;
   int64_t call = 0;

@@ -46,12 +46,12 @@ class PackedProduct {
   PackedProduct() = default;
   PackedProduct(const DirectWeights& weights, int64_t depth, const PackedForm& form);
 
-  /// The tasks of so many rows of each image, whose panels of rows are those of DirectTasks.
-  DirectTasks divide(int64_t images, int64_t rows, int64_t vectors);
+  /// The tasks of so many rows of each image, whose panels of rows are blocks of the partition.
+  Partition divide(int64_t images, int64_t rows, int64_t vectors);
   /// Floats of scratch memory of each.
-  int64_t task_floats(const DirectTasks& tasks) const;
+  int64_t task_floats(const Partition& tasks) const;
   /// Rows of one of them, in its image.
-  Share rows_of(const DirectTasks::Task& task) const;
+  Share rows_of(const Partition::Task& task) const;
 
   /// Before the tasks of a run: where all results begin, and what is added to them; null for
   /// nothing.
@@ -107,7 +107,8 @@ class PackedProduct {
 
   DirectWeights weights_;
   int64_t depth_ = 0, blocks_ = 0;
-  int64_t rows_ = 0;  // of an image
+  int64_t rows_ = 0;        // of an image
+  int64_t near_bytes_ = 0;  // of the L2 cache, that weights may fill
   bool rows_are_together_ = false;
   DirectForm form_ = {};
 };

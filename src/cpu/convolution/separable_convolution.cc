@@ -14,9 +14,6 @@ namespace {
 
 using In = SeparableConvolution;
 
-/// More would read the weights more often, and rows at their edges twice.
-constexpr int64_t kPartsPerThread = 2;
-
 class SeparableExecution final : public BlockExecution {
  public:
   SeparableExecution(const SeparableConvolution& op, const DepthwiseVectors& vectors,
@@ -49,9 +46,9 @@ class SeparableExecution final : public BlockExecution {
 
   // Some rows of one image.
   void run_task(int64_t task, float* workspace) const override {
-    const int64_t image = task / parts_, lanes = vectors_.lanes();
-    const auto [first, end] = share_of(height_, task % parts_, parts_);
-    const int64_t rows = end - first;
+    const auto t = tasks_[task];
+    const int64_t image = t.image, first = t.first_block, rows = t.end_block - first;
+    const int64_t lanes = vectors_.lanes();
     const int64_t plane = form_.y.data * form_.x.data * lanes, taps = form_.y.taps * form_.x.taps;
     for (int64_t block = 0; block < vectors_.blocks(); ++block)
       vectors_.loops->run(form_, data_ + (image * vectors_.blocks() + block) * plane,
@@ -72,31 +69,28 @@ class SeparableExecution final : public BlockExecution {
     return inputs.subspan(In::kPointwiseKernel - 1);
   }
 
-  // No more rows than the L2 cache holds, and enough tasks for all threads.
   void split(int64_t images) {
     const int64_t lanes = vectors_.lanes(), floats = vectors_.blocks() * lanes * form_.pixels;
-    const int64_t height = std::max<int64_t>(height_, 1);
-    const int64_t max_rows =
-        std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1, height);
-    const int64_t threads = thread_count(),
-                  per_image = units(threads, std::max<int64_t>(images, 1));
-    parts_ = std::max(units(height, max_rows), threads > 1 ? kPartsPerThread * per_image : 1);
-    parts_ = std::min(units(parts_, per_image) * per_image, height);  // as many for each thread
-    rows_ = units(height, parts_);
+    const double row_work = static_cast<double>(form_.pixels) * product_.work();
+    tasks_ = Partition({.images = images,
+                        .blocks = form_.pixels == 0 ? 0 : height_,
+                        .products = row_work,
+                        .block_bytes = floats * int64_t{sizeof(float)}});
+    rows_ = tasks_.blocks();
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < vectors_.channels; ++c)
       offsets.push_back(c / lanes * rows_ * form_.pixels * lanes + c % lanes);
     product_.set_windows(std::move(offsets), lanes, false);
-    const auto pixels = static_cast<double>(images * height_ * form_.pixels);
-    set_tasks(pixels == 0 ? 0 : images * parts_, pixels * product_.work(), rows_ * floats);
+    set_tasks(tasks_.count(), static_cast<double>(images * height_) * row_work, rows_ * floats);
   }
 
   DepthwiseVectors vectors_;
   DepthwiseWeights arranged_;
   DepthwiseForm form_;
   DirectProduct product_;
-  int64_t height_;                // rows of the result
-  int64_t rows_ = 1, parts_ = 1;  // the most rows of a task; tasks of an image
+  int64_t height_;  // rows of the result
+  Partition tasks_;
+  int64_t rows_ = 1;  // the most of a task
   const float* data_ = nullptr;
 };
 

@@ -119,10 +119,12 @@ constexpr double kClose = 1.25;
 bool may_be_faster(const WinogradForm& form, const Shape& result) {
   if (form.work() > kMaxWork) return false;
   const auto tiles = [&](int64_t extent) { return units(extent, form.results()); };
-  const WinogradSplit split = split_winograd(form, result[0] * tiles(result[2]) * tiles(result[3]),
-                                             1, second_level_cache_floats());
+  Machine machine = this_machine();
+  machine.threads = 1;
+  const WinogradSplit split =
+      split_winograd(form, result[0] * tiles(result[2]) * tiles(result[3]), machine);
   const auto products = static_cast<double>(result.volume() * form.channels * form.kernel.volume());
-  return split.cycles <= kClose * products / kProductsPerCycle;
+  return split.time <= kClose * products;
 }
 
 // One for each size of tiles, that of the fewest multiplications last.

@@ -111,14 +111,15 @@ class WinogradExecution final : public BlockExecution {
   }
 
   void split() {
-    split_ = split_winograd(form_, tiles_, thread_count(), second_level_cache_floats());
+    const Machine machine = this_machine();
+    split_ = split_winograd(form_, tiles_, machine);
     in_step_ = spread(split_.block * depth_);
     out_step_ = spread(split_.block * split_.kept_vectors * loops().lanes);
     if (form_.gathers()) gather_.emplace(form_, split_.per_group * kept_);
     const double work = static_cast<double>(tiles_ * form_.plane_start(form_.planes()))
                         * static_cast<double>(out_ * loops().lanes);
     const int64_t weights = form_.plane_start(form_.planes()) * loops().lanes * split_.per_slice;
-    is_near_ = split_.blocks > 1 && weights <= 2 * second_level_cache_floats();
+    is_near_ = split_.blocks > 1 && weights * int64_t{sizeof(float)} <= 2 * machine.second_level;
     set_tasks(split_.blocks * split_.slices, work,
               planes_ * (in_step_ + out_step_) + (gather_ ? gather_->floats() : 0));
   }

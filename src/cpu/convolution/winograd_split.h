@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/convolution/winograd_form.h"
+#include "cpu/partition.h"
 
 namespace tenon::cpu {
 
@@ -11,22 +12,13 @@ struct WinogradSplit {
   int64_t blocks = 0, slices = 1;
   int64_t per_slice = 1;  // vectors of output channels of a task
   int64_t kept_vectors =
-      1;  // of output channels, whose products are kept before they are transformed back
-  double cycles = 0;  // of the model
+      1;            // of output channels, whose products are kept before they are transformed back
+  double time = 0;  // of the model, in that of a product
 };
 
-/// Multiplications of a cycle in the model below: of vectors as they are, one of 16 or two of 8.
-inline constexpr double kProductsPerCycle = 16;
-
-/// The division that is fastest by a simple model: multiplications take their cycles, unless the
-/// weights come slower, and what does not stay in the L2 cache is moved meanwhile nothing
-/// is done.
-/// Few and large blocks move the weights seldom, small ones keep everything else in place.
-/// @param cache floats of the L2 cache.
-WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, int64_t threads,
-                             int64_t cache);
-
-/// Of this machine.
-int64_t second_level_cache_floats();
+/// The division that is fastest by a simple model: products take their time, unless the weights
+/// come slower, and what does not stay in the L2 cache is moved meanwhile nothing is done. Few and
+/// large blocks move the weights seldom, small ones keep everything else in place.
+WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, const Machine& machine);
 
 }  // namespace tenon::cpu

@@ -169,6 +169,7 @@ struct SimdKernels {
   /// column. The order of the sums depends on nothing but k.
   void (*add_product)(const float* a, int64_t a_step, int64_t rows, const float* packed,
                       int64_t depth, float* c, int64_t c_step, int64_t columns);
+  int64_t product_columns;  // whose panels add_product() multiplies together
   /// Of n elements, by ReduceOperation; the average's is the sum.
   float (*reduce[5])(const float* in, int64_t n);
   /// totals[i] = totals[i] combined with in[i], by ReduceOperation.

@@ -188,6 +188,7 @@ const SimdKernels kKernels = {
     softmax,
     sum,
     add_product,
+    kBlockPanels* kPanelFloats,
     {sum, product, maximum_of, minimum_of, sum},
     {fold_sum, fold_product, fold_maximum, fold_minimum, fold_sum},
     maxima,
