@@ -2,6 +2,7 @@
 #include "ops/attention.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -18,11 +19,11 @@ using nvinfer1::AttentionNormalizationOp;
 
 using MakeProducts = std::unique_ptr<AttentionProducts> (*)(const AttentionExtents&);
 
-class AttentionExecution final : public Execution {
+class AttentionExecution final : public BlockExecution {
  public:
   AttentionExecution(const Attention& op, MakeProducts make, std::span<const TensorSpec> inputs,
                      const TensorSpec& output)
-      : op_(op), simd_(simd_kernels()) {
+      : BlockExecution({}, {}, output), op_(op), simd_(simd_kernels()) {
     for (const TensorSpec& s : inputs) views_.push_back({nullptr, s.type, s.shape});
     for (size_t i = 0; i < std::size(vectors_); ++i)
       vectors_[i] = op.vectors_of(i, (i == Attention::kResult ? output : inputs[i]).shape);
@@ -42,32 +43,26 @@ class AttentionExecution final : public Execution {
     if (Shape({batch_, heads_, shared_, queries_, width_}).volume() == 0) return;
     parts_ =
         std::clamp<int64_t>(thread_count() / (batch_ * heads_), 1, units(queries_, kQueryBlock));
-    slots_ = std::min<int64_t>(batch_ * heads_ * parts_, thread_count());
     products_ = make({keys_, size_, width_});
-    slot_floats_ = whole_panels(kQueryBlock * keys_) + whole_panels(products_->floats());
+    // An element that is packed counts as one that is multiplied.
+    const Shape scores{batch_, heads_, shared_ * queries_ + parts_, keys_};
+    set_tasks(batch_ * heads_ * parts_, static_cast<double>(scores.volume() * (size_ + width_)),
+              whole_panels(kQueryBlock * keys_) + products_->floats());
   }
 
-  size_t scratch_bytes() const override {
-    return static_cast<size_t>(slots_ * slot_floats_) * sizeof(float);
-  }
-
-  void run(const RunArguments& arguments) override {
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
     for (size_t i = 0; i < views_.size(); ++i)
       views_[i].data = const_cast<void*>(arguments.inputs[i]);
-    const AttentionMask mask(op_, views_);
-    auto* scratch = static_cast<float*>(arguments.scratch);
+    mask_.emplace(op_, views_);
     first_[Attention::kResult] = static_cast<float*>(arguments.outputs[0]);
     for (size_t i = 0; i < 3; ++i) first_[i] = views_[i].as<float>();
-    parallel_for(slots_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot)
-        for (int64_t task = slot; task < batch_ * heads_ * parts_; task += slots_)
-          run_part(task / parts_, task % parts_, mask, scratch + slot * slot_floats_);
-    });
   }
 
- private:
   // A part of the queries of all heads that share one head of keys.
-  void run_part(int64_t keys_head, int64_t part, const AttentionMask& mask, float* scratch) const {
+  void run_task(int64_t task, float* scratch) const override {
+    const int64_t keys_head = task / parts_, part = task % parts_;
+    const AttentionMask& mask = *mask_;
     float* const scores = scratch;
     float* const packed = scratch + whole_panels(kQueryBlock * keys_);
     const int64_t valid = mask.valid_keys(keys_head / heads_);
@@ -132,8 +127,8 @@ class AttentionExecution final : public Execution {
   float* first_[4] = {};  // of their tensors
   std::unique_ptr<AttentionProducts> products_;
   int64_t batch_, heads_, shared_, queries_, keys_, size_, width_;
-  // Parts of a head's queries, where heads are fewer than threads; none where there are no results.
-  int64_t parts_ = 0, slots_ = 0, slot_floats_ = 0;
+  int64_t parts_ = 0;  // of a head's queries, where heads are fewer than threads
+  std::optional<AttentionMask> mask_;
 };
 
 class AttentionKernel final : public Kernel {
