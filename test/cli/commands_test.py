@@ -17,7 +17,7 @@ class NewPlugin(CliTest):
             folder = self.folder / name
             said = self.succeed("new-plugin", name, f"--folder={folder}")
             self.assertIn(f"cd {folder}", said)
-            self.assertIn("README.md there says how to change it", said)
+            self.assertIn("README.md there says what to do with it", said)
             texts.append({path.name: path.read_text() for path in folder.iterdir()})
         self.assertEqual(*texts)
         self.assertIn("struct HalfOf", texts[0]["half_of.cc"])

@@ -117,10 +117,9 @@ void add_new_plugin(CLI::App& app, Logger&) {
     const std::string folder = o->folder.empty() ? names.file : o->folder;
     write_folder(folder, names);
     fmt::print(
-        "{} has the plugin {}. To build and test it:\n\ncd {}\ncmake -B build "
-        "-DCMAKE_PREFIX_PATH={} && cmake --build build && ctest --test-dir build\n\nREADME.md "
-        "there "
-        "says how to change it, and how to run a model that has it.\n",
+        "{} has the plugin {}, and README.md there says what to do with it. To build and test "
+        "it:\n\ncd {}\ncmake -B build -DCMAKE_PREFIX_PATH={} && cmake --build build && ctest "
+        "--test-dir build\n",
         folder, names.type, folder, installed_in());
   });
 }
