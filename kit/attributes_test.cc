@@ -137,7 +137,7 @@ TEST(AttributesTest, AnAttributeHasSeveralSpellings) {
       check(PluginCase("Values").attribute("topK", 1).attribute("top_k", 2), defaults_but(9, 2)),
       "");
   EXPECT_THAT(check(PluginCase("Values").attribute("topk", "many"), {}),
-              HasSubstr("attribute top_k takes one value"));
+              HasSubstr("attribute top_k has type string; expected an integer"));
   auto& creator = static_cast<nvinfer1::IPluginCreatorV3One&>(*entries().at("Values/1/").v3);
   EXPECT_EQ(creator.getFieldNames()->nbFields, 13);  // parsers look for what is declared
 }

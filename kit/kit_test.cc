@@ -144,7 +144,7 @@ TEST(KitTest, WhatDoesNotFitIsRefusedByName) {
   EXPECT_THAT(error_with([&](PluginCase& c) { needed(c).attribute("repeats", 1.5f); }),
               HasSubstr("attribute repeats has type float32; expected an integer"));
   EXPECT_THAT(error_with([&](PluginCase& c) { needed(c).attribute("repeats", "two"); }),
-              HasSubstr("attribute repeats takes one value"));
+              HasSubstr("attribute repeats has type string; expected an integer"));
   EXPECT_THAT(error_with([&](PluginCase& c) { needed(c).attribute("negate", 2); }),
               HasSubstr("attribute negate is 2; expected 0 or 1"));
   EXPECT_THAT(error_with([&](PluginCase& c) { needed(c).attribute("comment", 2); }),

@@ -216,7 +216,7 @@ TEST(PortsTest, ShapesMayDependOnData) {
                 .check(),
             "");
   PluginCase missing = PluginCase("Repeated").in("x", {1}, {1}).out("y", {1, 1}, {1});
-  EXPECT_THAT(missing.check(), HasSubstr("takes 1 shape inputs, found 0"));
+  EXPECT_THAT(missing.check(), HasSubstr("takes 1 shape input, found 0"));
 }
 
 TEST(PortsTest, Version2SaysThatItsShapesCannot) {

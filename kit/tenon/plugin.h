@@ -11,8 +11,8 @@
 ///
 ///       using T = Types<float, Half>;
 ///       static constexpr auto attributes = std::tuple{attribute("factor", &Twice::factor)};
-///       static constexpr Spec spec{.name = "Twice", .inputs = {{"x", kT}}, .outputs = {{"y",
-///       kT}}};
+///       static constexpr Spec spec{
+///           .name = "Twice", .inputs = {{"x", kT}}, .outputs = {{"y", kT}}};
 ///
 ///       template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
 ///         device.parallel_for(x.shape.volume(), [=, f = factor] TENON_DEVICE(int64_t i) {

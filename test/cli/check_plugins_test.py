@@ -186,8 +186,8 @@ class Sound(CliTest):
 
     def test_says_why_no_inputs_are_found(self):
         text = self.succeed("plugins", "check", PLUGIN, "--fields=strength=many")
-        self.assertRegex(text, "not run: create.*no inputs were found.*; it said: .*attribute strength takes one value, "
-                               "found 4")
+        self.assertRegex(text, "not run: create.*no inputs were found.*; it said: .*attribute strength has type string; "
+                               "expected a number")
 
     def test_says_what_cannot_run_here(self):
         text = self.succeed("plugins", "check", BROKEN, "--plugin=LaunchesKernel", *SHAPES)

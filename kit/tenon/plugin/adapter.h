@@ -108,7 +108,7 @@ class __attribute__((visibility("hidden"))) Adapted {
                       max_count = std::to_string(ports.max_count());
     throw std::invalid_argument(
         "takes " + (min_count == max_count ? min_count : min_count + " to " + max_count)
-        + " inputs, found " + std::to_string(count));
+        + (ports.max_count() == 1 ? " input, found " : " inputs, found ") + std::to_string(count));
   }
 
   template <class Protocol> void offer_cpu_kernel(Protocol* self, TenonCpuKernel run) const {
@@ -205,8 +205,10 @@ class __attribute__((visibility("hidden"))) Adapted {
                      int shape_count, DimsExprs* outputs, nvinfer1::IExprBuilder& builder) {
     set_input_count(input_count);
     if (shape_count != entry_.spec.shape_inputs.count)
-      throw std::invalid_argument("takes " + std::to_string(entry_.spec.shape_inputs.count)
-                                  + " shape inputs, found " + std::to_string(shape_count));
+      throw std::invalid_argument(
+          "takes " + std::to_string(entry_.spec.shape_inputs.count)
+          + (entry_.spec.shape_inputs.count == 1 ? " shape input, found " : " shape inputs, found ")
+          + std::to_string(shape_count));
     const auto extents = [&](const DimsExprs* list, int count) {
       std::vector<Extents> all(static_cast<size_t>(count));
       for (int i = 0; i < count; ++i)

@@ -131,6 +131,8 @@ class FieldReader {
       to.nbDims = length_;
       for (int i = 0; i < length_; ++i) to.d[i] = element<int64_t>(i);
     } else {
+      if (length_ != 1 && type_ == PluginFieldType::kCHAR)
+        fail_type(std::is_integral_v<V> ? "an integer" : "a number");
       if (length_ != 1 && !is_single_) fail("takes one value, found " + std::to_string(length_));
       to = element<V>(0);
     }
