@@ -153,9 +153,9 @@ TEST_F(BackendTest, AnswersEachBadRequestAndAllOthers) {
   EXPECT_EQ(strings.error, "input 'x' has the datatype BYTES, which no model takes");
   EXPECT_EQ(shorter.error, "input 'x' has 11 bytes; its shape 1x3 takes 12");
   EXPECT_EQ(missing.error, "input 'x' is missing");
-  EXPECT_EQ(other.error, "there is no input 'z'");
+  EXPECT_EQ(other.error, "there is no input 'z'; the input is x");
   EXPECT_EQ(twice.error, "input 'x' is given twice");
-  EXPECT_EQ(unknown.error, "there is no output 'z'");
+  EXPECT_EQ(unknown.error, "there is no output 'z'; the output is y");
   EXPECT_THAT(on_gpu.error, HasSubstr("input 'x' lies in memory of a GPU"));
   EXPECT_EQ(cancelled.code, TRITONSERVER_ERROR_CANCELLED);
   expect_scaled(good, 2, 2, 1);

@@ -6,13 +6,13 @@
 #include "api/calibration.h"
 #include "api/io_types.h"
 #include "api/plan_libraries.h"
-#include "api/plugin_scales.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "builder/refit.h"
 #include "network/clone.h"
 #include "optimize/debug_layers.h"
 #include "optimize/explicit_batch.h"
+#include "optimize/plugin_scales.h"
 
 namespace tenon {
 namespace {

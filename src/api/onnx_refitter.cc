@@ -33,6 +33,13 @@ std::map<std::string, const Node*> layers_by_name(const Network& network) {
   return layers;
 }
 
+// The scales of a plugin follow from weights.
+FieldList fields_without_weights(const Node& node) {
+  FieldList fields = fields_of(*node.op);
+  std::erase_if(fields, [](const auto& field) { return field.first == "int8_scales"; });
+  return fields;
+}
+
 // A model that computes something else has weights that mean something else. What the application
 // added to the engine's network, and renamed there, is not compared.
 void check_same_layers(const Network& model, const Network& engine) {
@@ -41,7 +48,7 @@ void check_same_layers(const Network& model, const Network& engine) {
     const auto found = known.find(name);
     if (node == nullptr || found == known.end() || found->second == nullptr) continue;
     require(node->kind() == found->second->kind()
-                && fields_of(*node->op) == fields_of(*found->second->op),
+                && fields_without_weights(*node) == fields_without_weights(*found->second),
             "layer {} of the model differs from the engine's in more than its weights: build the "
             "engine again",
             describe(*node));

@@ -7,6 +7,7 @@
 #include "builder/rebuild.h"
 #include "network/bodies.h"
 #include "network/clone.h"
+#include "optimize/plugin_scales.h"
 
 namespace tenon {
 namespace {
@@ -117,6 +118,7 @@ Plan refitted(const Plan& plan, std::span<const std::optional<Tensor>> given, co
             "IRefitter::getMissingWeights and getMissing name",
             v.name);
   });
+  set_plugin_scales(*network);  // which follow from weights
   Plan result = rebuild(plan, *network, target, log, KernelsOfRebuild::kOfPlan);
   check_same_borders(plan, result);
   result.libraries = plan.libraries;

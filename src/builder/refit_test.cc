@@ -1,12 +1,18 @@
 #include "builder/refit.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "cpu/cpu_target.h"
+#include "ops/dequantize.h"
+#include "ops/quantize.h"
+#include "optimize/plugin_scales.h"
 #include "plan/plan_file.h"
 #include "plan/plan_test_network.h"
+#include "plugin_layers/idle_plugin_test.h"
+#include "plugin_layers/plugin.h"
 
 namespace tenon {
 namespace {
@@ -64,6 +70,37 @@ TEST(Refit, LayersWhoseWeightsStayKeepWhatTheyPacked) {
   const Plan third = refitted_with(second, Given(weights.size()));
   EXPECT_EQ(packed_by(third, "conv1"), packed_by(second, "conv1"));
   EXPECT_EQ(write_plan(third), write_plan(second));
+}
+
+Tensor number(float value) {
+  Tensor tensor(DataType::kFLOAT, Shape{});
+  *tensor.mutable_data<float>() = value;
+  return tensor;
+}
+
+TEST(Refit, ScalesOfPluginsAreThoseOfTheNewWeights) {
+  Network n;
+  Value& scale = n.add_weight(number(0.5f));
+  Value& x = n.add_input("x", DataType::kFLOAT, {3});
+  Value& steps = *n.add_node(std::make_unique<Quantize>(), {&x, &scale}).outputs[0];
+  testing::IdlePlugin idle;
+  Value& y = *n.add_node(make_plugin_v2(idle), {&steps}).outputs[0];
+  n.mark_output(*n.add_node(std::make_unique<Dequantize>(), {&y, &scale}).outputs[0]);
+  set_plugin_scales(n);
+  BuildOptions options;
+  options.time_kernels = false;
+  options.refit = RefitScope::kAll;
+  const Plan plan = build_plan(n, cpu_target(), options);
+
+  const auto scales_of = [](const Plan& p) {
+    for (const auto& node : p.source->network->nodes())
+      if (const auto* layer = dynamic_cast<const PluginLayer*>(node->op.get()))
+        return layer->scales;
+    return std::vector<float>{};
+  };
+  EXPECT_THAT(scales_of(plan), ::testing::ElementsAre(0.5f, 0.5f));
+  EXPECT_THAT(scales_of(refitted_with(plan, {number(0.25f)})),
+              ::testing::ElementsAre(0.25f, 0.25f));
 }
 
 }  // namespace

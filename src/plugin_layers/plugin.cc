@@ -52,7 +52,7 @@ void PluginLayer::visit_identity(FieldVisitor& v) {
   v("namespace", name_space_);
   v("outputs", outputs_);
   v("shape_inputs", shape_inputs_);
-  v("scales", scales);
+  v("int8_scales", scales);
 }
 
 void PluginLayer::check_output_count(int64_t count) const {

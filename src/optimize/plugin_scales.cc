@@ -1,4 +1,4 @@
-#include "api/plugin_scales.h"
+#include "optimize/plugin_scales.h"
 
 #include "ops/dequantize.h"
 #include "ops/quantize.h"
@@ -8,6 +8,8 @@
 
 namespace tenon {
 namespace {
+
+using Scales = std::unordered_map<std::string, float>;
 
 // Of a Quantize or Dequantize; nothing where a step is not the same everywhere, or 0 is not 0.
 std::optional<float> step_of(const Node& node) {
@@ -22,16 +24,16 @@ std::optional<float> range_of(const Value& value, const Scales& ranges) {
   return found == ranges.end() ? std::nullopt : std::optional(found->second);
 }
 
-float scale_of_input(const Value& value, const Scales& ranges) {
+std::optional<float> scale_of_input(const Value& value, const Scales& ranges) {
   std::optional<float> step;
   if (value.producer != nullptr) step = step_of(*value.producer);
-  return step ? *step : range_of(value, ranges).value_or(1);
+  return step ? step : range_of(value, ranges);
 }
 
-float scale_of_output(const Value& value, const Uses& uses, const Scales& ranges) {
+std::optional<float> scale_of_output(const Value& value, const Uses& uses, const Scales& ranges) {
   for (const Node* user : uses.of(value))
-    if (const auto step = step_of(*user)) return *step;
-  return range_of(value, ranges).value_or(1);
+    if (const auto step = step_of(*user)) return step;
+  return range_of(value, ranges);
 }
 
 }  // namespace
@@ -45,13 +47,18 @@ void set_plugin_scales(Network& network, const Scales& ranges) {
   const Uses uses(network);
   for (const auto& node : network.nodes()) {
     if (!is_plugin(node)) continue;
+    auto& layer = dynamic_cast<PluginLayer&>(*node->op);
     std::vector<float> scales;
-    const auto add = [&](const Value* value, float scale) {
-      scales.push_back(value != nullptr && value->type == DataType::kINT8 ? scale : 1);
+    const auto add = [&](const Value* value, const auto& scale_of) {
+      const bool is_int8 = value != nullptr && value->type == DataType::kINT8;
+      scales.push_back(is_int8 ? scale_of(*value).value_or(layer.scale_of(scales.size())) : 1);
     };
-    for (const Value* in : node->inputs) add(in, in == nullptr ? 1 : scale_of_input(*in, ranges));
-    for (const Value* out : node->outputs) add(out, scale_of_output(*out, uses, ranges));
-    dynamic_cast<PluginLayer&>(*node->op).scales = std::move(scales);
+    for (const Value* in : node->inputs)
+      add(in, [&](const Value& v) { return scale_of_input(v, ranges); });
+    for (const Value* out : node->outputs)
+      add(out, [&](const Value& v) { return scale_of_output(v, uses, ranges); });
+    if (std::ranges::all_of(scales, [](float scale) { return scale == 1; })) scales.clear();
+    layer.scales = std::move(scales);
   }
 }
 
