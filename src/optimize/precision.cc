@@ -11,6 +11,7 @@
 #include "ops/convolution.h"
 #include "ops/dequantize.h"
 #include "ops/matrix_multiply.h"
+#include "ops/quantize.h"
 #include "optimize/float32_layers.h"
 #include "optimize/match.h"
 #include "plugin_layers/plugin.h"
@@ -110,7 +111,8 @@ class Rewriter {
     if (!computes_floats(node) || (wish && !is_reduced(*wish))) return DataType::kFLOAT;
     if (wish && precision_.constraints == Precision::Constraints::kObey) return *wish;
     const bool prefers = wish && precision_.constraints == Precision::Constraints::kPrefer;
-    if (!prefers && (!precision_.reduced || !can_follow(node))) return DataType::kFLOAT;
+    if (!prefers && (!precision_.reduced || !can_follow(node) || quantizes_input(node)))
+      return DataType::kFLOAT;
     const DataType type = prefers ? *wish : *precision_.reduced;
     if (reason.empty()) return type;
     report(node, prefers, type, reason);
@@ -133,6 +135,13 @@ class Rewriter {
   static bool can_follow(const Node& node) {
     const ReducedPrecision can = node.op->traits().reduced_precision;
     return can != ReducedPrecision::kNone && can != ReducedPrecision::kOwnTypes;
+  }
+
+  // An input of the network would be rounded twice, by a layer more.
+  static bool quantizes_input(const Node& node) {
+    const Value* v = node.inputs.empty() ? nullptr : node.inputs[0];
+    return node.as<Quantize>() != nullptr && v != nullptr && v->producer == nullptr
+           && !v->is_weight();
   }
 
   void give(Node& node, const Decision& decision) {

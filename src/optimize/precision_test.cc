@@ -8,7 +8,7 @@
 #include "ops/reduce.h"
 #include "ops/select.h"
 #include "optimize/float32_layers.h"
-#include "optimize/pass_test.h"
+#include "optimize/quantized_model.h"
 
 namespace tenon::testing {
 namespace {
@@ -171,6 +171,16 @@ TEST(Precision, BytesAndBooleansFitIn16Bits) {
   Value& x = m.network.add_input("x", DataType::kUINT8, {1, 3, 4, 4});
   m.output(m.relu(cast(m, x, DataType::kFLOAT)));
   EXPECT_THAT(types_of(*with(m.network, kHalves)), ElementsAre("Activation_2 float16"));
+}
+
+TEST(Precision, InputsAreQuantizedAsTheyAre) {
+  QuantizedModel m;
+  Value& x = m.input({1, 3, 4, 4});
+  m.output(m.relu(m.dequantize(m.quantize(x, DataType::kINT8, 0.5f, 0), {0.5f})));
+  const auto found = with(m.network, kHalves);
+  const Node* first = found->sorted().front();
+  ASSERT_NE(first->as<Quantize>(), nullptr);
+  EXPECT_EQ(first->inputs[0]->type, DataType::kFLOAT);
 }
 
 TEST(Precision, WhatTheCallerSetIsObeyed) {
