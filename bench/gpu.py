@@ -1,10 +1,10 @@
 """Measures Tenon and PyTorch on an NVIDIA GPU, fp16, in turn, in one run: medians of the replay of a CUDA graph.
 
-    python bench/gpu.py [--models resnet50,mobilenet_v2,vit_b_16] [--batches 1,8,32,128] [--compile]
+    python bench/gpu.py [--models resnet50,mobilenet_v2,vit_b_16] [--batches 1,8,32,128] [--compile] [--autotune]
 
 Runs where tools/gpu_check does, and unpacks its archive if it is there. It needs torch with CUDA, torchvision and
 onnx. PyTorch runs the model eagerly in a CUDA graph (convolutions with channels last), and with --compile also as
-torch.compile makes it. Weights are random; `error` is Tenon's largest distance from what PyTorch computes with the
+torch.compile makes it, with --autotune as its mode max-autotune does (minutes for each batch). Weights are random; `error` is Tenon's largest distance from what PyTorch computes with the
 same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's
 allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own
 code included, the CUDA context not). `fp32` is how far the CUDA target is from the CPU target in float32 without TF32,
@@ -31,9 +31,8 @@ class Torch:
     """PyTorch's process for a model. It exports the model at once, and touches the GPU when it is told to."""
 
     def __init__(self, model, folder, options):
-        with_compile = ["compile"] if options.compile else []
         self.process = subprocess.Popen([sys.executable, pathlib.Path(__file__).with_name("gpu_torch.py"), model, folder,
-                                         ",".join(map(str, options.batches)), *with_compile],
+                                         ",".join(map(str, options.batches)), *options.compilers],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def answer(self):
@@ -109,7 +108,7 @@ def measure(model, batch, torch, tenon, folder, options):
     plan, cold = tenon.compile(fixed, folder)
     warm = tenon.compile(fixed, folder)[1] if batch == options.batches[0] else None
     worker = tenon.start(plan, inputs, outputs)
-    peers = ["torch", *(["compile"] if options.compile else [])]
+    peers = ["torch", *options.compilers]
     times = {peer: [] for peer in peers}
     for _ in range(options.rounds):
         worker.measure(options.block)
@@ -134,16 +133,26 @@ def show(row):
         """Not all rows have all columns."""
         return f"{row[name]:{form}}" if row.get(name) is not None else " " * int(form.split(".")[0])
 
-    print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{column('compile', '9.3f')}"
+    print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{column('compile', '9.3f')}{column('autotune', '9.3f')}"
           f"{row['torch'] / row['tenon']:7.2f}x{row['build_s']:8.1f}{column('warm_s', '7.1f')}{row['device_mb']:9.0f}{row['torch_mb']:9.0f}"
           f"{row['error']:10.1e}{row['torch_error']:10.1e}{column('float32_error', '10.1e')}", flush=True)
+
+
+def keep(rows, path):
+    """Adds rows to a file, at once, as a run may be ended before its last."""
+    kept = json.loads(path.read_text()) if path.exists() else []
+    for row in rows:
+        same = [i for i, other in enumerate(kept) if (other["model"], other["batch"]) == (row["model"], row["batch"])]
+        kept[same[0] if same else len(kept):same[0] + 1 if same else len(kept)] = [row]
+    path.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="resnet50,mobilenet_v2,vit_b_16", type=lambda text: text.split(","))
     parser.add_argument("--batches", default="1,8,32,128", type=lambda text: [int(b) for b in text.split(",")])
-    parser.add_argument("--compile", action="store_true", help="torch.compile, too (minutes)")
+    for compiler, mode in (("compile", "torch.compile"), ("autotune", "torch.compile's max-autotune")):
+        parser.add_argument(f"--{compiler}", dest="compilers", action="append_const", const=compiler, default=[], help=f"{mode}, too (minutes)")
     for kind in ("int8", "fp8"):
         parser.add_argument(f"--{kind}", dest="quantized", action="store_const", const=kind, help=f"the models in {kind} (PyTorch's stay fp16)")
     parser.add_argument("--rounds", type=int, default=4)
@@ -151,15 +160,15 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, help="the build's folder (default: what gpu_check packed, else build/cuda)")
     parser.add_argument("--tenon-build", default=[], type=str.split, help="options for `tenon build`: \"--maxAuxStreams=3\"")
     parser.add_argument("--profile", type=pathlib.Path, help="write the times of layers into this folder")
-    parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
+    parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file, in the place of those of the same models and batches")
     options = parser.parse_args()
     print(f"{'; '.join(gpu_names())}\n\n{'milliseconds':14}{'batch':>5}{'Tenon':>9}{'eager':>9}"
-          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}{'fp32':>10}",
+          f"{'compiled':>9}{'autotune':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}{'fp32':>10}",
           flush=True)
     manifest = unpack()
     precision = [f"--{options.quantized}", "--fp16"] if options.quantized else []
     tenon = Tenon(options.build or ROOT / manifest["build"], [*precision, *options.tenon_build])
-    rows, failed = [], False
+    failed = False
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         peers = {model: Torch(model, folder, options) for model in options.models}
@@ -169,14 +178,14 @@ def main():
             torch.prepare()
             for batch in options.batches:
                 try:
-                    rows.append(measure(model, batch, torch, tenon, folder, options))
-                    show(rows[-1])
+                    row = measure(model, batch, torch, tenon, folder, options)
+                    show(row)
+                    if options.json:
+                        keep([row], options.json)
                 except RuntimeError as error:
                     failed = True
                     print(f"{model}, batch {batch}: {error}", file=sys.stderr, flush=True)
             torch.close()
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if failed else 0
 
 

@@ -1,6 +1,6 @@
 """Measures PyTorch on a GPU for bench/gpu.py: one model in fp16, in a CUDA graph and, if asked for, compiled.
 
-    python gpu_torch.py MODEL FOLDER BATCHES [compile]
+    python gpu_torch.py MODEL FOLDER BATCHES [compile] [autotune]
 
 Writes FOLDER/MODEL.onnx (fp16, any batch) and FOLDER/MODEL_float32.onnx with the same weights, prints a line and waits
 for one on standard input, since a GPU that is not quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input`, what PyTorch computes
@@ -24,6 +24,7 @@ from make_models import FROM_PICTURES, OPSET, settle
 # The reference's layout: convolutions in half precision are fastest with channels last.
 LAYOUTS = {"vit_b_16": torch.contiguous_format, "bert_base": torch.contiguous_format}
 TOKENS, WORDS = 128, 30522  # of bert_base
+MODES = {"compile": "reduce-overhead", "autotune": "max-autotune"}  # of torch.compile; both with CUDA graphs
 
 
 def network(name):
@@ -99,10 +100,10 @@ def milliseconds(call, seconds):
     return times
 
 
-def compiled(model, picture):
+def compiled(model, picture, mode):
     """The model as torch.compile makes it, with CUDA graphs of its own."""
     torch._dynamo.reset()
-    quick = torch.compile(model, mode="reduce-overhead", dynamic=False)
+    quick = torch.compile(model, mode=mode, dynamic=False)
     for _ in range(3):
         quick(picture)
     torch.cuda.synchronize()
@@ -123,7 +124,7 @@ def reserved_bytes():
 
 
 @torch.inference_mode()
-def prepare(model, name, folder, batches, with_compile):
+def prepare(model, name, folder, batches, compilers):
     """The calls to measure, by peer and batch, and the megabytes reserved for each batch."""
     model = model.to(memory_format=LAYOUTS.get(name, torch.channels_last))
     calls, reserved = {}, {}
@@ -138,11 +139,10 @@ def prepare(model, name, folder, batches, with_compile):
         reserved[batch] = round((weights + reserved_bytes() - before) / 2**20, 1)
         np.savez(folder / f"{name}_{batch}.npz", input=values, output=result.cpu().numpy(),
                  exact=exactly(model, picture).cpu().numpy())
-    if with_compile:
+    for compiler in compilers:
         for batch in batches:
             values = np.load(folder / f"{name}_{batch}.npz")["input"]
-            picture = input_on_gpu(name, values)
-            calls["compile", batch] = compiled(model, picture)
+            calls[compiler, batch] = compiled(model, input_on_gpu(name, values), MODES[compiler])
     return calls, reserved
 
 
@@ -155,7 +155,7 @@ def main():
     export(copy.deepcopy(model).float(), name, folder / f"{name}_float32.onnx")
     print("{}", flush=True)
     sys.stdin.readline()
-    calls, reserved = prepare(model, name, folder, batches, "compile" in sys.argv[4:])
+    calls, reserved = prepare(model, name, folder, batches, sys.argv[4:])
     print(json.dumps({"reserved_mb": reserved}), flush=True)
     with torch.inference_mode():
         for line in sys.stdin:

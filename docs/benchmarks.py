@@ -18,7 +18,8 @@ GPU = {"gpu_h200": "Models, fp16", "gpu_int8_h200": "Models, int8", "gpu_fp8_h20
        "gpu_operators_h200": "Operators", "plugin_errors_h200": "Errors of plugins"}
 OTHERS = {"scale_out": ("Replicas", "Replicas behind Ray Serve"), "server": ("Servers", "Servers of KServe's protocol on one machine")}
 OWN = ("tenon", "tenon_bf16", "before")
-COLOURS = {"tenon": "#2e7d32", "ort": "#1565c0", "ov": "#ef6c00", "ncnn": "#6a1b9a", "torch": "#c62828", "compile": "#ad1457"}
+COLOURS = {"tenon": "#2e7d32", "ort": "#1565c0", "ov": "#ef6c00", "ncnn": "#6a1b9a", "torch": "#c62828", "compile": "#ad1457",
+           "autotune": "#4e342e"}
 
 
 def constant(root, file, name):
@@ -74,7 +75,7 @@ def of_peers(rows, names):
 
 def of_gpu(rows, names):
     labels = [" ".join(str(row[key]) for key in ("model", "operator", "type", "batch") if key in row) for row in rows]
-    picture = bars([(label, {peer: row.get(peer) for peer in ("tenon", "torch", "compile")}) for label, row in zip(labels, rows)], names)
+    picture = bars([(label, {peer: row.get(peer) for peer in ("tenon", "torch", "compile", "autotune")}) for label, row in zip(labels, rows)], names)
     return picture + "\n" + plain(rows, names)
 
 
