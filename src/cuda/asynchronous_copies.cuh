@@ -46,6 +46,13 @@ __device__ void expect(uint64_t* barrier, int bytes) {
       "r"(bytes)
       : "memory");
 }
+// The same, and it arrives.
+__device__ void arrive_and_expect(uint64_t* barrier, int bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
 __device__ void copy_bulk(void* to, const void* from, int bytes, uint64_t* barrier) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::

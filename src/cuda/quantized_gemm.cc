@@ -2,6 +2,8 @@
 // or fp8, as an implicit GEMM by tensor cores.
 #include "cuda/quantized_gemm.h"
 
+#include <algorithm>
+
 #include "cuda/capability.h"
 #include "cuda/empty_execution.h"
 #include "cuda/kernels.h"
@@ -23,22 +25,25 @@ constexpr NamedTile kTiles[] = {{Tile::kLines, "lines"},
                                 {Tile::k32x64, "32x64"},
                                 {Tile::kWarpgroup128x128, "128x128 of a warpgroup"},
                                 {Tile::kWarpgroup128x64, "128x64 of a warpgroup"},
-                                {Tile::kWarpgroup64x64, "64x64 of a warpgroup"}};
+                                {Tile::kWarpgroup64x64, "64x64 of a warpgroup"},
+                                {Tile::kWarpgroups192x128, "192x128 of three warpgroups"}};
 constexpr NamedTile kFloat8Tiles[] = {{Tile::k128x128, "128x128"},
                                       {Tile::k64x64, "64x64"},
-                                      {Tile::kWarpgroup128x128, "128x128 of a warpgroup"},
-                                      {Tile::kWarpgroup128x64, "128x64 of a warpgroup"},
-                                      {Tile::kWarpgroup64x64, "64x64 of a warpgroup"}};
+                                      {Tile::kWarpgroup64x64, "64x64 of a warpgroup"},
+                                      {Tile::kWarpgroups192x128, "192x128 of three warpgroups"}};
 
 // Those for so many channels, which are neighbours in that list.
 std::span<const NamedTile> tiles_for(int64_t channels, bool is_float8) {
-  constexpr size_t kOfLines = 1, kOfWarpgroups = 3;
   constexpr int kHopper = 9;
   const auto all = is_float8 ? std::span<const NamedTile>(kFloat8Tiles) : kTiles;
   const bool has_chunks = channels % QuantizedGemm::kChunk == 0;
-  const size_t first = has_chunks && !is_float8 ? kOfLines : 0;
-  const size_t without = has_chunks && capability_major() == kHopper ? 0 : kOfWarpgroups;
-  return all.subspan(first, all.size() - first - without);
+  const bool has_warpgroups = has_chunks && capability_major() == kHopper;
+  const auto is_offered = [&](const NamedTile& tile) {
+    if (tile.first == Tile::kLines) return !has_chunks;
+    return has_warpgroups || tile.first < Tile::kWarpgroup128x128;
+  };
+  const auto first = std::ranges::find_if(all, is_offered);
+  return {first, std::find_if_not(first, all.end(), is_offered)};
 }
 
 // What of a layer depends on its shapes: all but operands and the tile.
@@ -173,6 +178,7 @@ MadeLayer layer_of(const QuantizedConvolution& op, const KernelRequest& request)
   };
   const int64_t line = QuantizedGemm::line_bytes(columns, channels), of_line = columns * channels;
   const int64_t rows = op.output_channels;
+  const DataType to = op.to;
   layer.packing = {rows, channels * taps, QuantizedGemm::weights_bytes(rows, lines * line),
                    [=](int64_t output_channel, int64_t position) {
                      const int64_t tap = position / channels, channel = position % channels;
@@ -180,7 +186,7 @@ MadeLayer layer_of(const QuantizedConvolution& op, const KernelRequest& request)
                    },
                    [=](int64_t output_channel, int64_t position) {
                      return QuantizedGemm::weight_at(
-                         rows, output_channel, position / of_line * line + position % of_line);
+                         to, rows, output_channel, position / of_line * line + position % of_line);
                    }};
   return layer;
 }
@@ -214,8 +220,8 @@ MadeLayer layer_of(const QuantizedMatrixMultiply& op, const KernelRequest& reque
   layer.geometry = [op](auto inputs, auto) { return product_geometry(op, inputs); };
   layer.packing = {columns, depth, QuantizedGemm::weights_bytes(columns, depth),
                    [columns](int64_t column, int64_t k) { return k * columns + column; },
-                   [columns](int64_t column, int64_t k) {
-                     return QuantizedGemm::weight_at(columns, column, k);
+                   [columns, to = op.to](int64_t column, int64_t k) {
+                     return QuantizedGemm::weight_at(to, columns, column, k);
                    }};
   return layer;
 }

@@ -24,7 +24,8 @@ struct QuantizedGemm {
     kLines,  // 128x64, of lines of the data in shared memory
     kWarpgroup128x128,
     kWarpgroup128x64,
-    kWarpgroup64x64
+    kWarpgroup64x64,
+    kWarpgroups192x128  // of three together
   };
 
   bool is_float8 = false;  // data and weights are fp8, whose sums are float; else integers
@@ -58,7 +59,8 @@ struct QuantizedGemm {
 
   /// The weights lie in slices of kDepth bytes of all output channels, each as it is in shared
   /// memory: swizzled for wgmma. Output channels are filled up to groups of kGroup, in which their
-  /// order is that of a tensor core's sums: a lane has 2 of each 8, and so kGroup / 4 neighbours.
+  /// order is that of a tensor core's sums: a lane has 2 of each 8, and those that it writes at
+  /// once are neighbours.
   static constexpr int kDepth = 128, kGroup = 64;
   static constexpr int64_t padded(int64_t output_channels) {
     return (output_channels + kGroup - 1) / kGroup * kGroup;
@@ -66,12 +68,13 @@ struct QuantizedGemm {
   static constexpr int64_t weights_bytes(int64_t output_channels, int64_t depth) {
     return (depth + kDepth - 1) / kDepth * kDepth * padded(output_channels);
   }
-  static constexpr int64_t weight_at(int64_t output_channels, int64_t output_channel,
-                                     int64_t depth) {
-    constexpr int kOfLane = kGroup / 4;
-    const int64_t in_group = output_channel % kGroup, in_lane = in_group % kOfLane;
-    const int64_t row =
-        output_channel - in_group + in_lane / 2 * 8 + in_group / kOfLane * 2 + in_lane % 2;
+  static int64_t weight_at(DataType result, int64_t output_channels, int64_t output_channel,
+                           int64_t depth) {
+    constexpr int kLanes = 4;
+    const int64_t at_once = 128 / bits_of(result), of_lanes = kLanes * at_once;
+    const int64_t in_group = output_channel % kGroup, lane = in_group % of_lanes / at_once;
+    const int64_t in_lane = in_group / of_lanes * at_once + in_group % at_once;
+    const int64_t row = output_channel - in_group + in_lane / 2 * 8 + lane * 2 + in_lane % 2;
     const int64_t slice = depth / kDepth, chunk = depth % kDepth / kChunk;
     return (slice * padded(output_channels) + row) * kDepth + (chunk ^ row % 8) * kChunk
            + depth % kChunk;
