@@ -43,7 +43,7 @@ class AttentionExecution final : public BlockExecution {
     if (Shape({batch_, heads_, shared_, queries_, width_}).volume() == 0) return;
     parts_ =
         std::clamp<int64_t>(thread_count() / (batch_ * heads_), 1, units(queries_, kQueryBlock));
-    products_ = make({keys_, size_, width_});
+    products_ = make({keys_, size_, width_, shared_ * queries_});
     // An element that is packed counts as one that is multiplied.
     const Shape scores{batch_, heads_, shared_ * queries_ + parts_, keys_};
     set_tasks(batch_ * heads_ * parts_, static_cast<double>(scores.volume() * (size_ + width_)),

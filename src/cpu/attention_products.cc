@@ -1,6 +1,9 @@
 #include "cpu/attention_products.h"
 
 #include <algorithm>
+#include <limits>
+#include <new>
+#include <vector>
 
 #include "cpu/simd/bfloat_product.h"
 #include "cpu/simd/kernels.h"
@@ -77,6 +80,79 @@ class FloatAttention final : public AttentionProducts {
   int64_t values_at_, queries_at_;
 };
 
+// For few queries: to pack keys and values would take longer than to multiply them where they lie.
+class FewQueriesAttention final : public AttentionProducts {
+ public:
+  static bool takes(const AttentionExtents& extents) {
+    constexpr int64_t kFewQueries = 4;
+    return extents.queries <= kFewQueries && extents.size % simd_kernels().dot.lanes == 0;
+  }
+
+  explicit FewQueriesAttention(const AttentionExtents& extents)
+      : dot_(simd_kernels().dot),
+        of_(extents),
+        rest_(of_.keys % dot_.pixels),
+        query_at_(
+            whole_panels(units(int64_t{sizeof(Lying)}, int64_t{sizeof(float)}) + 2 * of_.keys)) {
+    for (int64_t e = 0; e < of_.size; e += dot_.lanes) offsets_.push_back(e);
+  }
+
+  int64_t floats() const override { return query_at_ + (1 + dot_.pixels) * of_.size; }
+
+  void pack(const HeadRows& keys, const HeadRows& values, int64_t, float* scratch) const override {
+    Lying& lying = *new (scratch) Lying{keys, values};
+    for (int64_t k = 0; k < of_.keys; ++k) lying.offsets()[k] = k * values.step;
+    // The loop reads whole blocks of keys.
+    for (int64_t k = 0; k < rest_; ++k)
+      std::copy_n(keys[of_.keys - rest_ + k], of_.size, last_keys(scratch) + k * of_.size);
+  }
+
+  void score(const HeadRows& queries, int64_t count, float scale, float* scratch,
+             float* scores) const override {
+    const HeadRows& keys = reinterpret_cast<const Lying*>(scratch)->keys;
+    float* const scaled = scratch + query_at_;
+    for (int64_t r = 0; r < count; ++r, scores += of_.keys) {
+      for (int64_t e = 0; e < of_.size; ++e) scaled[e] = scale * queries[r][e];
+      multiply(keys, of_.keys - rest_, scaled, scores);
+      multiply({last_keys(scratch), of_.size}, rest_, scaled, scores + of_.keys - rest_);
+    }
+  }
+
+  void weigh(const float* shares, int64_t count, int64_t valid, const HeadRows& results,
+             float* scratch) const override {
+    Lying& lying = *reinterpret_cast<Lying*>(scratch);
+    for (int64_t r = 0; r < count; ++r)
+      if (valid > 0)
+        simd_kernels().mix_rows(lying.values.first, lying.offsets(), shares + r * of_.keys, valid,
+                                of_.width, results[r]);
+      else
+        std::fill_n(results[r], of_.width, 0.f);
+  }
+
+ private:
+  /// At the beginning of the scratch memory; how far each value is from the first lies behind it,
+  /// then a query, then the last keys.
+  struct Lying {
+    HeadRows keys, values;
+    int64_t* offsets() { return reinterpret_cast<int64_t*>(this + 1); }
+  };
+  float* last_keys(float* scratch) const { return scratch + query_at_ + of_.size; }
+
+  void multiply(const HeadRows& keys, int64_t count, const float* query, float* scores) const {
+    constexpr float kBias = 0, kInfinity = std::numeric_limits<float>::infinity();
+    const DotForm form = {offsets_.data(), static_cast<int64_t>(offsets_.size()),
+                          keys.step,       0,
+                          -kInfinity,      kInfinity};
+    dot_.run(form, keys.first, query, &kBias, 1, count, scores);
+  }
+
+  const DotKernels& dot_;
+  AttentionExtents of_;
+  int64_t rest_;      // keys that fill no block
+  int64_t query_at_;  // in floats
+  std::vector<int64_t> offsets_;
+};
+
 // The same, of 16 bits; shares, once they are wanted, lie where queries did.
 class BfloatAttention final : public AttentionProducts {
  public:
@@ -131,6 +207,7 @@ class BfloatAttention final : public AttentionProducts {
 }  // namespace
 
 std::unique_ptr<AttentionProducts> float_attention(const AttentionExtents& extents) {
+  if (FewQueriesAttention::takes(extents)) return std::make_unique<FewQueriesAttention>(extents);
   return std::make_unique<FloatAttention>(extents);
 }
 

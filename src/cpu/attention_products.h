@@ -18,9 +18,9 @@ struct HeadRows {
 /// Queries whose scores are computed together.
 constexpr int64_t kQueryBlock = 32;
 
-/// Elements of a key, and of a value.
+/// Elements of a key, and of a value; queries of all heads that share the keys.
 struct AttentionExtents {
-  int64_t keys, size, width;
+  int64_t keys, size, width, queries;
 };
 
 class AttentionProducts {

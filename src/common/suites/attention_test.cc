@@ -14,6 +14,7 @@ const Sizes kSizes[] = {
     {1, 2, 4, 33, 50, 32, 32},    {2, 2, 2, 16, 64, 40, 24},   {1, 2, 1, 0, 4, 8, 8},
     {1, 3, 1, 197, 197, 64, 64},  {2, 1, 1, 130, 129, 80, 80}, {1, 2, 1, 65, 200, 96, 96},
     {1, 1, 2, 70, 300, 128, 128}, {2, 2, 1, 9, 20, 13, 13},    {1, 1, 1, 20, 40, 256, 200},
+    {1, 2, 3, 1, 256, 64, 64},    {2, 2, 1, 3, 45, 32, 20},    {1, 1, 4, 1, 3, 16, 5},
 };
 
 std::vector<TestInput> operands(const Sizes& s) {
@@ -75,7 +76,8 @@ TEST(AttentionTest, Masks) {
 TEST(AttentionTest, LengthsAndOffsets) {
   for (const DataType type : kFloatTypes)
     for (const bool causal : {false, true})
-      for (const Sizes& s : {Sizes{3, 2, 1, 17, 150, 64, 64}, Sizes{3, 1, 2, 5, 40, 24, 20}}) {
+      for (const Sizes& s : {Sizes{3, 2, 1, 17, 150, 64, 64}, Sizes{3, 1, 2, 5, 40, 24, 20},
+                             Sizes{3, 2, 2, 2, 45, 32, 20}}) {
         Attention op;
         op.scale = 0.2f;
         op.causal = causal;
