@@ -71,11 +71,13 @@ class SeparableExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t lanes = vectors_.lanes(), floats = vectors_.blocks() * lanes * form_.pixels;
+    constexpr int64_t bytes = sizeof(float);
     const double row_work = static_cast<double>(form_.pixels) * product_.work();
     tasks_ = Partition({.images = images,
                         .blocks = form_.pixels == 0 ? 0 : height_,
                         .products = row_work,
-                        .block_bytes = floats * int64_t{sizeof(float)}});
+                        .block_bytes = floats * bytes,
+                        .held_bytes = 2 * floats * bytes});  // the data of the windows, too
     rows_ = tasks_.blocks();
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < vectors_.channels; ++c)
