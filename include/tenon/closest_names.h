@@ -22,7 +22,9 @@ inline std::string start_in_lower_case(std::string_view name) {
   return start;
 }
 
-/// Levenshtein's.
+}  // namespace detail
+
+/// How many letters to change, add or leave out to make one of the other: Levenshtein's distance.
 inline size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -38,8 +40,6 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace detail
-
 /// Up to three of `candidates`, the closest first: those that a third of the letters or fewer tell
 /// from `name`, whatever their case, and those that hold it or are part of it.
 inline std::vector<std::string> closest_names(std::string_view name,
@@ -52,7 +52,7 @@ inline std::vector<std::string> closest_names(std::string_view name,
     const bool is_part = wanted.size() >= kShortestPart
                          && (candidate.find(wanted) != std::string::npos
                              || wanted.find(candidate) != std::string::npos);
-    const size_t distance = detail::edit_distance(wanted, candidate);
+    const size_t distance = edit_distance(wanted, candidate);
     if (is_part || distance <= std::max<size_t>(2, wanted.size() / 3))
       ranked.emplace(distance, given);
   }

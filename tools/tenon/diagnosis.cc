@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tenon/closest_names.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,22 +41,6 @@ std::string fix_of_gpu(const std::string& why) {
   return fix_of_load_failure(why);
 }
 
-// How many letters to change, add or leave out to make one of the other.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 constexpr std::string_view kVariables[] = {
     "TENON_THREADS",      "TENON_LOG",          "TENON_ISA",          "TENON_TARGET",
     "TENON_KERNEL_CACHE", "TENON_IMPORT_LIMIT", "TENON_IMPORT_NODES", "TENON_CUDART",
@@ -69,8 +54,8 @@ bool is_variable(std::string_view name) {
 std::string_view nearest_variable(std::string_view name) {
   constexpr size_t kMaxDistance = 2;
   const auto nearest = std::ranges::min_element(
-      kVariables, {}, [&](std::string_view known) { return distance(name, known); });
-  return distance(name, *nearest) <= kMaxDistance ? *nearest : std::string_view();
+      kVariables, {}, [&](std::string_view known) { return edit_distance(name, known); });
+  return edit_distance(name, *nearest) <= kMaxDistance ? *nearest : std::string_view();
 }
 
 // The text behind the last `mark`, up to the end of its line.
