@@ -1,7 +1,7 @@
 """Measures single operators: Tenon's plugins against ONNX Runtime, OpenVINO and PyTorch, in turn, in one run.
 
     python operators.py [roi_align nms_1000 ...] [--peers tenon,ort,ov,torch,before] [--threads 2] [--rounds 12]
-    python operators.py --plugins [--rounds 4]  # every plugin of which plugin_formulas.py has PyTorch's formula
+    python operators.py --plugins [--rounds 4]  # every plugin of which plugin_formulas has PyTorch's formula
 
 Tenon runs the plugin as a model of one node, the other engines ONNX's operator, PyTorch and torchvision their
 function, on the same numbers. An engine without the operator is left out. As in run.py, read the ratios.
@@ -9,6 +9,7 @@ function, on the same numbers. An engine without the operator is left out. As in
 
 import argparse
 import dataclasses
+import json
 import pathlib
 import sys
 import tempfile
@@ -369,10 +370,19 @@ def show(result):
     print(f"{result['operator']:18} {', '.join(cells)}", flush=True)
 
 
+def beside(results, options):
+    """Results of some operators, in the place of theirs among all that the file of --json has."""
+    file = pathlib.Path(options.json or "")
+    if not file.is_file():
+        return results
+    rows = {row["operator"]: row for row in [*json.loads(file.read_text()), *results]}
+    return list(rows.values())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=f"any of {', '.join(OPERATORS)}")
-    parser.add_argument("--plugins", action="store_true", help="those of plugin_formulas.py, beside PyTorch")
+    parser.add_argument("--plugins", action="store_true", help="those of plugin_formulas, beside PyTorch")
     parser.add_argument("--peers")
     run.add_options(parser)
     options = parser.parse_args()
@@ -400,7 +410,7 @@ def main():
         except RuntimeError as error:
             failed = True
             print(error, file=sys.stderr)
-    run.save(results, options)
+    run.save(beside(results, options) if options.operators else results, options)
     return 1 if failed else 0
 
 

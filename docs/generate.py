@@ -45,15 +45,16 @@ PLUGIN_ORIGINS = {
         InstanceNormalization_TRT LReLU_TRT LayerNorm ModulatedDeformConv2d MultilevelCropAndResize_TRT
         MultilevelProposeROI_TRT MultiscaleDeformableAttnPlugin_TRT NMSDynamic_TRT NMS_TRT Normalize_TRT
         PillarScatterPlugin PriorBox_TRT Proposal ProposalDynamic ProposalLayer_TRT PyramidROIAlign_TRT ROIAlign_TRT
-        Region_TRT Reorg_TRT ResizeNearest_TRT ScatterElements ScatterND SeqLen2Spatial SpecialSlice_TRT
+        RPROI_TRT Region_TRT Reorg_TRT ResizeNearest_TRT ScatterElements ScatterND SeqLen2Spatial SpecialSlice_TRT
         SplitGeLU TopkLastDim VoxelGeneratorPlugin fMHA_V2 fMHCA""",
     "TensorRT-Edge-LLM": "AttentionPlugin Int4GroupwiseGemmPlugin",
     "MMCV": """
-        MMCVBallQuery MMCVBorderAlign MMCVCARAFE MMCVCARAFENaive MMCVCornerPool MMCVDeformConv2d
-        MMCVDeformRoIPool MMCVFurthestPointSample MMCVGatherPoints MMCVGroupPoints MMCVInstanceNormalization MMCVKNN
-        MMCVMaskedConv2d MMCVModulatedDeformConv2d MMCVPSAMask MMCVRoIAlign MMCVRoIAlignRotated MMCVRoiAlign
-        MMCVThreeInterpolate MMCVThreeNN NMSRotated NonMaxSuppression
-        PrRoIPool SoftNonMaxSuppression cummax cummaxmin cummin grid_sampler""",
+        MMCVActiveRotatedFilter MMCVBallQuery MMCVBorderAlign MMCVCARAFE MMCVCARAFENaive MMCVCornerPool
+        MMCVDeformConv2d MMCVDeformRoIPool MMCVFurthestPointSample MMCVGatherPoints MMCVGroupPoints
+        MMCVInstanceNormalization MMCVKNN MMCVMaskedConv2d MMCVModulatedDeformConv2d MMCVPSAMask MMCVPointsInBoxesAll
+        MMCVPointsInBoxesPart MMCVRoIAlign MMCVRoIAlignRotated MMCVRoiAlign MMCVRotatedFeatureAlign
+        MMCVSigmoidFocalLoss MMCVThreeInterpolate MMCVThreeNN NMSRotated NonMaxSuppression PrRoIPool
+        SoftNonMaxSuppression cummax cummaxmin cummin grid_sampler""",
     "MMDeploy": """
         DynamicTRTResize GatherTopk GridPriorsTRT MMCVMultiLevelRoiAlign MMCVMultiLevelRotatedRoiAlign
         MMCVMultiScaleDeformableAttention ScaledDotProductAttentionTRT TRTBatchedNMS TRTBatchedRotatedNMS
@@ -208,7 +209,7 @@ def plugins_page(tenon):
             " is better than in the plugin of that name elsewhere, or other.\n\n"
             + "Errors are the largest over all cases of float32 and of float16, relative to 1 + |expected|, on a CPU, from what PyTorch,"
             " torchvision, NumPy\nor ONNX Runtime computes, as each `make_cases.py` of [plugins/](../plugins) says; outputs of integers are"
-            " exact. Times are of one call in float32 on two\ncores, in brackets of [PyTorch's formula](../bench/plugin_formulas.py) in"
+            " exact. Times are of one call in float32 on two\ncores, in brackets of [PyTorch's formula](../bench/plugin_formulas) in"
             " the same run; plugins of one kernel share one. Where there is no formula of a few\nlines there is no time. "
             + ratios() + " [Raw data](../bench/results), with other types and a GPU in [plugins.md](../bench/results/plugins.md).\n\n"
             + table(["name", "version", "namespace", "from", "types", "interface", "error", "ms (PyTorch)"], rows)

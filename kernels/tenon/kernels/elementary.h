@@ -29,6 +29,15 @@ TENON_HD inline float share(float x) {
 #endif
 }
 
+/// log(1 + y) for 0 <= y <= 1.
+TENON_HD inline float log_one_plus(float y) {
+#if defined(__CUDACC__)
+  return log1pf(y);
+#else
+  return fast_log1p_unit(y);
+#endif
+}
+
 /// 1 / (1 + e^-x).
 TENON_HD inline float sigmoid(float x) {
 #if defined(__CUDACC__)
