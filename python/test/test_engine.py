@@ -320,6 +320,7 @@ def test_unknown_operators_are_named():
     with pytest.raises(tenon.Error, match="(?s)cannot read the model\n.*Mystery") as raised:
         build(model)
     assert raised.value.code == "TN2002"
+    assert f"{type(raised.value).__module__}.{type(raised.value).__qualname__}" == "tenon.Error"
     assert tenon.Error("no code").code is None
 
 

@@ -2,33 +2,19 @@
 
     .venv/bin/python test/package/run_deb.py [--build build/release] [--mirror http://deb.debian.org/debian] [--keep FOLDER] [--system FOLDER]
 
-The bare system is made by mmdebstrap, which fetches a hundred megabytes. It needs root. The packages must install with what Debian has alone, know
+It needs root, as bare_system.py says. The packages must install with what Debian has alone, know
 what they depend on, and leave nothing behind when they are removed.
 """
 import argparse
-import os
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
+
+from bare_system import bare_system, check, in_own_mounts, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-
-
-def run(*command, **options):
-    result = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit code {result.returncode}\n{result.stdout[-4000:]}")
-    return result.stdout
-
-
-def check(what, is_so, shown=""):
-    if not is_so:
-        sys.exit(f"FAILED: {what}\n{shown}")
-    print(what, flush=True)
 
 
 def make_packages(build, folder):
@@ -59,24 +45,11 @@ def look_at(packages):
     check("nothing lies elsewhere", not strange, strange)
 
 
-def use(packages, mirror, system):
-    if not (system / "etc").exists():
-        run("mmdebstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", system, mirror)
-    # Programs ask /proc where they lie, to find their libraries beside themselves.
-    run("mount", "--bind", "/proc", system / "proc")
-    try:
-        use_in(packages, system)
-    finally:
-        run("umount", "--lazy", system / "proc")  # before the folder is removed
-
-
-def use_in(packages, system):
+def use(packages, system, inside):
     for path in packages.values():
         shutil.copy(path, system / "tmp")
     for name in "super_resolution/srcnn.onnx", "readme/run_model.cc":
         shutil.copy(EXAMPLES / name, system / "tmp")
-    inside = lambda command: run("chroot", system, "/bin/sh", "-ec", command, env={"PATH": os.defpath + ":/usr/sbin:/sbin", "HOME": "/root", "LC_ALL": "C.UTF-8",
-                                                                                   "DEBIAN_FRONTEND": "noninteractive"})
     inside(f"apt-get update; apt-get install -y --no-install-recommends /tmp/{packages['tenon'].name}")
     version = re.search(r"project\(Tenon VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     said = inside("tenon --version")
@@ -101,8 +74,8 @@ def main():
     parser.add_argument("--packages", type=pathlib.Path, help="a folder with packages that are made already")
     parser.add_argument("--noSystem", action="store_true", help="look at the packages alone, without installing them")
     options = parser.parse_args()
-    if not options.noSystem and os.environ.get("TENON_RUN_DEB") != "mounts":  # in a name space of mounts, in which this program runs again
-        os.execvpe("unshare", ["unshare", "-m", sys.executable, "-B", *sys.argv], os.environ | {"TENON_RUN_DEB": "mounts"})
+    if not options.noSystem:
+        in_own_mounts()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         packages = packages_in(options.packages) if options.packages else make_packages(options.build.absolute(), folder / "packages")
@@ -112,7 +85,9 @@ def main():
             for path in packages.values():
                 shutil.copy(path, options.keep)
         if not options.noSystem:
-            use(packages, options.mirror, options.system or folder / "system")
+            system = options.system or folder / "system"
+            with bare_system(system, options.mirror) as inside:
+                use(packages, system, inside)
 
 
 if __name__ == "__main__":

@@ -228,6 +228,7 @@ void bind_session(nb::module_& m) {
         }
       },
       error.ptr());
+  nb::handle(error).attr("__module__") = "tenon";  // where users find it
   nb::handle(error).attr("code") =
       nb::module_::import_("builtins")
           .attr("property")(nb::cpp_function(&code_of), nb::none(), nb::none(),
