@@ -29,5 +29,3 @@ def of(kind, inputs, attributes, by_torch, version=1, namespace="", comparable=l
 
 def images(numbers):
     return {"x": numbers.normal(1, 64, 128, 128)}
-
-

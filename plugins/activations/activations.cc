@@ -64,7 +64,7 @@ constexpr Spec unary(const char* name, const char* text, const char* differs = "
 }
 
 struct HSwish {
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr Spec spec = unary("HSwish", "x * min(max(x + 3, 0), 6) / 6.");
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     apply(device, x, y, HardSwish{});
@@ -73,7 +73,7 @@ struct HSwish {
 TENON_PLUGIN(HSwish);
 
 struct HSigmoid {
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr Spec spec = unary("HSigmoid", "min(max(x + 3, 0), 6) / 6.");
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     apply(device, x, y, HardSigmoid{});
@@ -87,7 +87,7 @@ struct MySelu {
   float attr3 = 0;
   std::string info;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("attr1", &MySelu::attr1).says("text in UTF-8"),
       attribute("attr2", &MySelu::attr2),
@@ -111,7 +111,7 @@ TENON_PLUGIN(MySelu);
 struct LReluTrt {
   float negSlope = 0;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes =
       std::tuple{attribute("negSlope", &LReluTrt::negSlope).says("factor of negative elements")};
   static constexpr Spec spec = unary("LReLU_TRT", "x, or negSlope * x where x is negative.");
@@ -212,7 +212,7 @@ struct Prelu {
   std::vector<float> weights;
   int32_t nbWeight = 0;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("weights", &Prelu::weights)
           .required()

@@ -38,7 +38,9 @@ struct ActiveRotatedFilter {
           "mmcv.ops.active_rotated_filter (\"Oriented Response Networks\", Zhou et al. 2017): the "
           "filters (outputs, inputs, orientations, rows, columns) in all rotations (outputs * "
           "rotations, inputs * orientations, rows, columns). indices (orientations, rows, columns, "
-          "rotations) say where in its filter each weight goes, counted from 1.",
+          "rotations) say where in its filter each weight goes, counted from 1; others are errors "
+          "on "
+          "the CPU, and left out on a GPU.",
       .differs =
           "There is none for TensorRT elsewhere. float16 and bfloat16. Where no weight goes "
           "there is 0."};

@@ -9,7 +9,7 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 namespace {
 
 struct ScaledDotProductAttention {
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr Spec spec{
       .name = "ScaledDotProductAttentionTRT",
       .inputs = {{"q", kT}, {"k", kT}, {"v", kT}, {"mask", kT, kOptional}},

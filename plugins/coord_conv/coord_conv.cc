@@ -28,7 +28,7 @@ template <class E> struct Coordinates {
 };
 
 struct CoordConv {
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr Spec spec{
       .name = "CoordConvAC",
       .inputs = {{"x", kT}},

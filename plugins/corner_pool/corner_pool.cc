@@ -15,7 +15,7 @@ enum class Corner { kTop = 0, kBottom = 1, kLeft = 2, kRight = 3 };
 struct MmcvCornerPool {
   Corner mode = Corner::kTop;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{attribute("mode", &MmcvCornerPool::mode,
                                                           {{"top", Corner::kTop},
                                                            {"bottom", Corner::kBottom},

@@ -22,7 +22,7 @@ constexpr int kRanks[] = {4, 2, 1, 6, 5};
 
 // What both share; the value is (N, elements, heads, channels).
 struct DeformableAttention {
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   using U = Types<int32_t, int64_t>;
 
   void check_ranks(std::span<const Extents> in) const {

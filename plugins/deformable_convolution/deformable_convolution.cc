@@ -52,7 +52,7 @@ template <int mask, int weight, int moves = 2> struct DeformableConvolution {
   int32_t groups = 1;
   int32_t offset_groups = 1;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     for (int i = 0; i <= weight; ++i)

@@ -11,7 +11,7 @@ using namespace tenon::kernels;  // NOLINT
 struct DynamicTrtResize {
   int32_t align_corners = 1;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes =
       std::tuple{attribute("align_corners", &DynamicTrtResize::align_corners)};
   // Version 2, because programs look for it in getPluginCreatorList().

@@ -34,7 +34,7 @@ void shift_anchors(const Device& device, const Tensor<const E>& anchors, const T
 struct GridPriors {
   int32_t stride_w = 1, stride_h = 1;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes =
       std::tuple{attribute("stride_w", &GridPriors::stride_w).says("from column to column"),
                  attribute("stride_h", &GridPriors::stride_h).says("from row to row")};
@@ -64,7 +64,7 @@ TENON_PLUGIN(GridPriors);
 struct GridAnchors {
   int32_t stride = 0;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{attribute("stride", &GridAnchors::stride)
                                                     .required()
                                                     .says("from row to row and column to column")};

@@ -15,7 +15,7 @@ struct GridSampler {
   GridPadding padding = GridPadding::kZeros;
   bool align_corners = false;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("interpolation_mode", &GridSampler::interpolation,
                 {{"bilinear", GridInterpolation::kLinear},

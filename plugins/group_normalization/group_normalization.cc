@@ -17,7 +17,7 @@ struct GroupNormalization {
   int32_t num_groups = 0;
   float eps = 1e-5f;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes =
       std::tuple{attribute("num_groups", &GroupNormalization::num_groups).required(),
                  attribute("eps", &GroupNormalization::eps)};

@@ -45,7 +45,7 @@ void normalize_instances(const Device& device, Tensor<const E> x, Tensor<E> y, c
 struct WithInputs {
   float epsilon = 1e-5f;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{attribute("epsilon", &WithInputs::epsilon)};
 
   void check(std::span<const Shape> in) const {
@@ -95,7 +95,7 @@ struct WithAttributes {
   bool relu = false;
   float alpha = 0;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("epsilon", &WithAttributes::epsilon),
       attribute("scales", &WithAttributes::scales).required(),

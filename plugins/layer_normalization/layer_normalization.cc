@@ -43,7 +43,7 @@ constexpr const char* kDiffers =
 struct LayerNorm {
   float epsilon = 1e-5f;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{attribute("epsilon", &LayerNorm::epsilon)};
   static constexpr Spec spec{.name = "LayerNorm",
                              .inputs = {{"x", kT}, {"gamma", kT}, {"beta", kT}},
@@ -66,7 +66,7 @@ TENON_PLUGIN(LayerNorm);
 struct SkipLayerNorm {
   float epsilon = 1e-5f;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{attribute("epsilon", &SkipLayerNorm::epsilon)};
 
   void check(std::span<const Shape> in) const {

@@ -61,7 +61,7 @@ template <int row> struct MultiLevel {
   int32_t finest_scale = 56;
   bool aligned = false;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
 
   void require_maps(size_t roi_axes, size_t maps) const {
     if (roi_axes != 2 || maps != featmap_strides.size() || maps > kMaxMaps)

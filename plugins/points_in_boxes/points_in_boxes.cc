@@ -16,7 +16,7 @@ constexpr int64_t kBoxNumbers = 7;
 template <class E> TENON_HD bool is_inside(const E* point, const E* box) {
   const auto number = [&](int64_t k) { return static_cast<float>(box[k]); };
   const auto from_box = [&](int64_t k) { return static_cast<float>(point[k]) - number(k); };
-  if (fabsf(from_box(2) - number(5) / 2) > number(5) / 2) return false;
+  if (!(fabsf(from_box(2) - number(5) / 2) <= number(5) / 2)) return false;
   const float cosine = cosf(number(6)), sine = sinf(number(6));
   const float along = from_box(0) * cosine + from_box(1) * sine;
   const float across = from_box(1) * cosine - from_box(0) * sine;
@@ -31,9 +31,9 @@ template <class E> struct FirstBox {
 
   TENON_HD void operator()(int64_t i) const {
     const E* const of_cloud = boxes + i / count * box_count * kBoxNumbers;
-    y[i] = -1;
-    for (int64_t b = box_count; b-- > 0;)
-      if (is_inside(points + i * 3, of_cloud + b * kBoxNumbers)) y[i] = static_cast<int32_t>(b);
+    int64_t box = 0;
+    while (box < box_count && !is_inside(points + i * 3, of_cloud + box * kBoxNumbers)) ++box;
+    y[i] = static_cast<int32_t>(box < box_count ? box : -1);
   }
 };
 
@@ -54,7 +54,7 @@ struct PointsInBoxes {
 
   void check(std::span<const Shape> in) const {
     kernels::require_cloud("points", in[0]);
-    require_shape("boxes", in[1], {in[0][0], in[1].rank() > 1 ? in[1][1] : 0, kBoxNumbers});
+    require_shape("boxes", in[1], {in[0][0], in[1][1], kBoxNumbers});
   }
 };
 
@@ -76,6 +76,7 @@ struct PointsInBoxesPart : PointsInBoxes {
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     kernels::require_cloud("points", in[0]);
+    require_axes("boxes", in[1], "B, boxes, 7");
     out[0] = {in[0][0], in[0][1]};
   }
   template <class E>

@@ -62,7 +62,7 @@ def proposals(name, images, height, width, stride, ratios, scales, top, keep, le
           "anchorsRatioCount": len(ratios), "anchorsScaleCount": len(scales), "iouThreshold": overlap, "minBoxSize": least,
           "spatialScale": 1 / stride, "anchorsRatios": ratios, "anchorsScales": scales},
          {"scores": scores, "deltas": deltas.reshape(images, count * 4, height, width), "fmap": fmap, "iinfo": info},
-         {"rois": rois, "pfmap": pfmap}, fixed=("rois",))
+         {"rois": rois, "pfmap": pfmap}, fixed=("rois", "iinfo"))
 
 
 proposals("two images", 2, 6, 7, 8, [0.5, 1.0, 2.0], [1.0, 2.0], 60, 6, 4.0, 0.5, (2, 3))

@@ -13,8 +13,8 @@ namespace {
 
 // Anchors around the middles of a map's cells, moved by deltas; corners x1, y1, x2, y2 in pixels.
 template <class E> struct AnchorProposal {
-  const E *scores, *deltas, *image_info;
-  const float *widths, *heights;
+  const E *scores, *deltas;
+  const float *image_info, *widths, *heights;
   float *boxes, *kept_scores;
   int64_t anchors, height, width;
   float stride, min_size;
@@ -24,7 +24,7 @@ template <class E> struct AnchorProposal {
     const int64_t image = i / (plane * anchors);
     const E* const d = deltas + (image * anchors + anchor) * 4 * plane + at;
     const auto delta = [&](int64_t k) { return static_cast<float>(d[k * plane]); };
-    const auto info = [&](int64_t k) { return static_cast<float>(image_info[image * 3 + k]); };
+    const auto info = [&](int64_t k) { return image_info[image * 3 + k]; };
     const float middle = (stride - 1) / 2, wide = widths[anchor], tall = heights[anchor];
     const float x = middle + static_cast<float>(at % width) * stride + delta(0) * wide;
     const float y = middle + static_cast<float>(at / width) * stride + delta(1) * tall;
@@ -110,7 +110,7 @@ struct PooledProposals {
       attribute("anchorsScales", &PooledProposals::scales).required()};
   static constexpr Spec spec{
       .name = "RPROI_TRT",
-      .inputs = {{"scores", kT}, {"deltas", kT}, {"fmap", kT}, {"iinfo", kT}},
+      .inputs = {{"scores", kT}, {"deltas", kT}, {"fmap", kT}, {"iinfo", kFloat}},
       .outputs = {{"rois", kFloat}, {"pfmap", kT}},
       .protocol = Protocol::kV2,
       .text =
@@ -121,9 +121,8 @@ struct PooledProposals {
           "scale iinfo (N, ..., 3) has; and fmap (N, C, H, W) pooled by maxima over each (N, "
           "nmsMaxOut, C, poolingH, poolingW). Rows that are left are 0, and pooled as such a box.",
       .differs =
-          "Maps of any size, dynamic shapes, and a minBoxSize that is not featureStride. Boxes "
-          "that "
-          "are too small are never proposed. float16."};
+          "Maps of any size, dynamic shapes, and a minBoxSize that is not featureStride. "
+          "Boxes that are too small are never proposed. float16."};
 
   void prepare() {
     require_overlap(overlap);
@@ -132,6 +131,10 @@ struct PooledProposals {
                                       {"featureStride", stride},
                                       {"nmsMaxOut", rows}})
       require_at_least(name, value, 1);
+    require_positive("spatialScale", spatial_scale);
+    if (!(min_size >= 0))
+      throw std::invalid_argument("minBoxSize must be 0 or more, found "
+                                  + std::to_string(min_size));
     require_positive("anchorsRatios", ratios, ratio_count);
     require_positive("anchorsScales", scales, scale_count);
     const auto size = static_cast<float>(stride);
@@ -164,7 +167,8 @@ struct PooledProposals {
   }
   template <class E>
   void run(const Device& device, Tensor<const E> scores, Tensor<const E> deltas,
-           Tensor<const E> map, Tensor<const E> image_info, Tensor<float> rois, Tensor<E> y) const {
+           Tensor<const E> map, Tensor<const float> image_info, Tensor<float> rois,
+           Tensor<E> y) const {
     Carver carver(device.workspace);
     const float *widths = constants_of(device, carver, widths_),
                 *heights = constants_of(device, carver, heights_);
@@ -184,13 +188,15 @@ struct PooledProposals {
   }
 
  private:
+  static void require_positive(const char* name, float value) {
+    if (!(value > 0 && std::isfinite(value)))
+      throw std::invalid_argument(std::string(name) + " must be positive, found "
+                                  + std::to_string(value));
+  }
   static void require_positive(const char* name, const std::vector<float>& list, int32_t count) {
     if (count != 0) require_elements(name, list.size(), static_cast<size_t>(count));
     if (list.empty()) throw std::invalid_argument(std::string(name) + " must have elements");
-    for (const float value : list)
-      if (!(value > 0))
-        throw std::invalid_argument(std::string(name) + " must be positive, found "
-                                    + std::to_string(value));
+    for (const float value : list) require_positive(name, value);
   }
   int64_t anchors() const { return static_cast<int64_t>(widths_.size()); }
   NmsShape shape_of(const Shape& scores) const {

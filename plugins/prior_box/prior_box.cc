@@ -60,7 +60,7 @@ struct PriorBox {
   int32_t image_height = 0, image_width = 0;
   float step_height = 0, step_width = 0, offset = 0.5f;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("minSize", &PriorBox::min_sizes).required().says("in pixels of the image"),
       attribute("maxSize", &PriorBox::max_sizes)

@@ -43,7 +43,7 @@ struct Proposal {
   float min_size = 0, overlap = 0;
   std::vector<float> sizes, ratios;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("input_height", &Proposal::input_height).required().says("of the image, in pixels"),
       attribute("input_width", &Proposal::input_width).required().says("of the image, in pixels"),

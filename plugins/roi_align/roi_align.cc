@@ -74,7 +74,7 @@ struct MmcvRoiAlign {
   RoiPooling mode = RoiPooling::kAverage;
   int32_t aligned = 1;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("output_height", &MmcvRoiAlign::output_height),
       attribute("output_width", &MmcvRoiAlign::output_width),
@@ -128,7 +128,7 @@ struct MmcvRoiAlignRotated {
   bool aligned = true;
   bool clockwise = false;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("output_height", &MmcvRoiAlignRotated::output_height),
       attribute("output_width", &MmcvRoiAlignRotated::output_width),
@@ -173,7 +173,7 @@ struct RoiAlignTrt {
   int32_t sampling_ratio = 0;
   float spatial_scale = 1;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("coordinate_transformation_mode", &RoiAlignTrt::coordinate_transformation_mode),
       attribute("mode", &RoiAlignTrt::mode),

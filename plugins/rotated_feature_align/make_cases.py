@@ -24,8 +24,10 @@ def bilinear(plane, row, column):
             + down * ((1 - across) * plane[bottom, left] + across * plane[bottom, right]))
 
 
-def align(name, images, channels, height, width, points, scale):
+def align(name, images, channels, height, width, points, scale, corner=None):
     x = random.randint(-32, 33, (images, channels, height, width)).astype("float32") / 16
+    if corner is not None:
+        x[:, :, 0, 0] = corner
     boxes = numpy.empty((images, height, width, 5), "float32")
     boxes[..., :2] = random.randint(-32, 16 * max(height, width) + 32, (images, height, width, 2)) / 16 / scale
     boxes[..., 2:4] = random.randint(0, 65, (images, height, width, 2)) / 16 / scale
@@ -46,5 +48,6 @@ def align(name, images, channels, height, width, points, scale):
 align("centres", 2, 3, 5, 4, 1, 1.0)
 align("corners, too", 2, 2, 4, 6, 5, 0.125)
 align("one pixel", 1, 1, 1, 1, 5, 1.0)
+align("NaNs outside of boxes", 1, 1, 3, 3, 1, 1.0, corner=numpy.nan)
 align("no images", 0, 2, 3, 3, 1, 1.0)
 write(__file__)

@@ -16,26 +16,24 @@ template <class E> struct PixelTaps {
   int64_t height, width, points;
   float scale;
 
-  TENON_HD int64_t count() const { return points * 4; }
-  TENON_HD void find(int64_t pixel, kernels::Tap* taps) const {
+  // Returns how many there are, up to kMaxTaps.
+  TENON_HD int64_t find(int64_t pixel, kernels::Tap* taps) const {
     const E* const box = boxes + pixel * 5;
     const auto number = [&](int64_t k) { return static_cast<float>(box[k]); };
     const float row = number(0) * scale, column = number(1) * scale;
     const float across = number(2) * scale / 2, down = number(3) * scale / 2;
     const float cosine = cosf(number(4)), sine = sinf(number(4));
-    sample(row, column, taps);
+    int64_t count = 0;
+    const auto sample = [&](float y, float x) {
+      if (kernels::find_taps({}, height, width, y, x, 1, taps + count)) count += 4;
+    };
+    sample(row, column);
     for (int64_t corner = 1; corner < points; ++corner) {
       const float right = corner == 2 || corner == 3 ? -across : across;
       const float below = corner >= 3 ? -down : down;
-      sample(row + sine * right + cosine * below, column + cosine * right - sine * below,
-             taps + corner * 4);
+      sample(row + sine * right + cosine * below, column + cosine * right - sine * below);
     }
-  }
-
- private:
-  TENON_HD void sample(float row, float column, kernels::Tap* taps) const {
-    if (!kernels::find_taps({}, height, width, row, column, 1, taps))
-      for (int k = 0; k < 4; ++k) taps[k] = {0, 0.f};
+    return count;
   }
 };
 
@@ -59,8 +57,8 @@ template <class E> struct AlignedElement {
     const int64_t plane = pixels.height * pixels.width, pixel = i % plane,
                   image = i / plane / channels;
     kernels::Tap taps[kMaxTaps];
-    pixels.find(image * plane + pixel, taps);
-    y[i] = aligned(x + i - pixel, pixel, taps, pixels.count());
+    const int64_t count = pixels.find(image * plane + pixel, taps);
+    y[i] = aligned(x + i - pixel, pixel, taps, count);
   }
 };
 
@@ -76,17 +74,20 @@ template <class E>
 void align(const Device& device, Tensor<const E> x, const PixelTaps<E>& pixels, Tensor<E> y) {
   constexpr int64_t kPixels = 64;
   const int64_t channels = y.shape[1], plane = pixels.height * pixels.width;
-  const int64_t blocks = (plane + kPixels - 1) / kPixels, count = pixels.count();
+  const int64_t blocks = (plane + kPixels - 1) / kPixels;
   device.parallel_ranges(y.shape[0] * blocks, 1, [&](int64_t begin, int64_t end) {
     kernels::Tap taps[kPixels * kMaxTaps];
+    int64_t counts[kPixels];
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / blocks, first = i % blocks * kPixels;
       const int64_t width = std::min(kPixels, plane - first);
-      for (int64_t p = 0; p < width; ++p) pixels.find(image * plane + first + p, taps + p * count);
+      for (int64_t p = 0; p < width; ++p)
+        counts[p] = pixels.find(image * plane + first + p, taps + p * kMaxTaps);
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t start = (image * channels + c) * plane;
         for (int64_t p = 0; p < width; ++p)
-          y.data[start + first + p] = aligned(x.data + start, first + p, taps + p * count, count);
+          y.data[start + first + p] =
+              aligned(x.data + start, first + p, taps + p * kMaxTaps, counts[p]);
       }
     }
   });

@@ -26,10 +26,21 @@ def loss(name, rows, classes, reduction, weight=(), gamma=2.0, alpha=0.25, large
          {"input": x, "target": target.astype("int64")}, {"output": y.numpy().astype("float32")})
 
 
+def far_out():
+    """Logits that sigmoid makes 0 and 1 of: no loss where that is right, and none that ends where it is wrong."""
+    infinite = numpy.float32(numpy.inf)
+    case("MMCVSigmoidFocalLoss", "infinite logits", {"gamma": 2.0, "alpha": 0.25, "reduction": "none"},
+         {"input": numpy.array([[infinite, -infinite], [infinite, -infinite]]), "target": numpy.array([0, 1])},
+         {"output": numpy.array([[0, 0], [infinite, infinite]], "float32")})
+    case("MMCVSigmoidFocalLoss", "infinite logits without focus", {"gamma": 0.0, "alpha": 0.5, "reduction": "none"},
+         {"input": numpy.array([[infinite, -infinite]]), "target": numpy.array([0])}, {"output": numpy.zeros((1, 2), "float32")})
+
+
 loss("of each", 7, 5, "none")
 loss("weighted", 9, 3, "none", [0.5, 2.0, 1.25], 1.5, 0.75)
 loss("mean", 40, 8, "mean")
 loss("sum", 6, 4, "sum", [1.0, 0.25, 0.5, 3.0])
 loss("far from 0", 5, 3, "none", largest=1000)
+far_out()
 loss("no rows", 0, 3, "none")
 write(__file__)

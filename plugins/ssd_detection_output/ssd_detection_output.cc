@@ -87,7 +87,7 @@ struct SsdDetectionOutput {
   std::vector<int32_t> order = {0, 2, 1};
   SsdCoding coding = SsdCoding::kTfCenter;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("shareLocation", &SsdDetectionOutput::is_shared)
           .says("1: a box serves all classes; 0: each class has boxes"),

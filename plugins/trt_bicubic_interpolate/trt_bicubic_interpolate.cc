@@ -12,7 +12,7 @@ struct TrtBicubicInterpolate {
   std::vector<float> scale_factor;
   bool align_corners = true;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("scale_factor", &TrtBicubicInterpolate::scale_factor)
           .required()

@@ -75,7 +75,7 @@ struct Upsample {
   int32_t scaleFactor = 2;
   bool alignCorners = false;
 
-  using T = Types<float, Half>;
+  using T = Types<float, Half, BFloat16>;
   static constexpr auto attributes = std::tuple{
       attribute("scaleFactor", &Upsample::scaleFactor).says("of height and width, 1 or more"),
       attribute("alignCorners", &Upsample::alignCorners),

@@ -2,6 +2,7 @@
 /// several of which a box takes one. The result is (N, boxes, C, height, width).
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 
