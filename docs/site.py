@@ -176,7 +176,8 @@ def main():
         result = subprocess.run([options.mkdocs, "build", "--strict", "--clean", "-f", folder / "mkdocs.yml"], capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(result.stdout + result.stderr)
-    print(f"{options.output / 'index.html'}: {sum(len(pages) for _, pages in headings)} pages")
+    print(f"{options.output / 'index.html'}: {sum(len(pages) for _, pages in headings)} pages; with the search by"
+          f" `python3 -m http.server -d {options.output}`")
 
 
 if __name__ == "__main__":

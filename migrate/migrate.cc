@@ -29,7 +29,13 @@ class Source {
   Source(std::string_view text, int to) : text_(text), to_(to), tokens_(tokens_of(text)) {
     find_definitions();
     find_variables();
-    uses_tensorrt_ = !variables_.empty() || std::ranges::any_of(tokens_, names_tensorrt);
+    const auto is_of_tensorrt = [&](const auto& variable) {
+      return std::ranges::any_of(variable.second.types, [&](const std::string& type) {
+        return !without_base_.contains(type);
+      });
+    };
+    uses_tensorrt_ = std::ranges::any_of(variables_, is_of_tensorrt)
+                     || std::ranges::any_of(tokens_, names_tensorrt);
     for (size_t i = 0; i < tokens_.size(); ++i) look_at(i);
   }
 
@@ -71,7 +77,8 @@ class Source {
   void find_variables() {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (!is_name(i)) continue;
-      if (rules().classes.contains(text_at(i)) && !defined_.contains(text_at(i))) find_declared(i);
+      const bool is_known = rules().classes.contains(text_at(i)) && !defined_.contains(text_at(i));
+      if (is_known || without_base_.contains(text_at(i))) find_declared(i);
       if (text_at(i) == "auto") find_deduced(i);
     }
   }
@@ -148,6 +155,8 @@ class Source {
       if (is_type && is_name(i + 1)
           && (is_mark(i + 2, "{") || is_mark(i + 2, ":") || text_at(i + 2) == "final"))
         defined_.insert(text_at(i + 1));
+      if (is_type && is_name(i + 1) && (is_mark(i + 2, "{") || is_mark(i + 3, "{")))
+        without_base_.insert(text_at(i + 1));
     }
   }
 
@@ -236,10 +245,12 @@ class Source {
     // Of another type of TensorRT it is that one's own.
     if (type == of.types.end() && !of.types.empty()) return false;
     const bool is_certain = type != of.types.end();
+    const bool is_own = text_at(i - 2) == "this";  // or its base's
     if (rule.arguments >= 0 && rule.arguments != arguments_at(i + 1)) return false;
     // A generic name is worth a word only in files that are about TensorRT.
     if (!is_certain && rule.is_generic && !uses_tensorrt_) return false;
-    add(i, rule, is_certain ? *type : *rule.scopes.begin(), is_certain || !rule.is_generic);
+    add(i, rule, is_certain ? *type : *rule.scopes.begin(),
+        is_certain || !(rule.is_generic || is_own));
     if (is_certain && of.types.size() == 1) fix_call(i, rule, of);
     return true;
   }
@@ -329,6 +340,7 @@ class Source {
   const std::vector<Token> tokens_;
   std::map<std::string, Variable, std::less<>> variables_;
   std::set<std::string_view> defined_;
+  std::set<std::string_view> without_base_;  // of these: they have no methods but their own
   bool uses_tensorrt_ = false, opens_tensorrt_ = false;
   size_t line_ = 1, counted_ = 0;  // the line of a byte
   // Tokens to either side that an expression goes on for, at most.

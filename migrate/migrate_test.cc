@@ -62,6 +62,9 @@ TEST(Migrate, LeavesOtherTypesAlone) {
                        "/* enqueueV2( */"),
               ElementsAre());
   EXPECT_THAT(whats_of("int getNbBindings(); Other::getNbBindings();"), ElementsAre());
+  EXPECT_THAT(whats_of("struct Mine { int getNbBindings(); }; void f(Mine* m, Mine& n) { "
+                       "m->getNbBindings(); n.getNbBindings(); }"),
+              ElementsAre());
   EXPECT_THAT(whats_of("mine::IAlgorithm a; x.IPluginV2; enum class Way { kFP16 }; Way::kFP16;"),
               ElementsAre());
 }
@@ -72,6 +75,10 @@ TEST(Migrate, SaysPerhapsWhereTheTypeIsNotToBeSeen) {
   // Such a name nobody else has.
   EXPECT_THAT(whats_of("void f(Holder& h) { h.engine->getBindingIndex(\"x\"); }"),
               ElementsAre("ICudaEngine::getBindingIndex"));
+  // It may be a method of the class around it.
+  EXPECT_THAT(
+      whats_of("struct A : B { int getNbBindings(); int f() { return this->getNbBindings(); } };"),
+      ElementsAre("perhaps ICudaEngine::getNbBindings"));
 }
 
 TEST(Migrate, TellsItsNamesFromThoseOfOthers) {

@@ -7,10 +7,13 @@ a guide of the site.
 The model is of `./dev models ppocrv4_det`.
 """
 import argparse
+import functools
+import http.server
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/browser"))
@@ -20,7 +23,7 @@ from chromium import Page  # noqa: E402
 def picture(chromium, folder, page, file, width):
     with Page(chromium, folder / "profile", width=width, height=760) as browser:
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
-        browser.open(page.as_uri())
+        browser.open(page)
         browser.picture(file, whole=False)
 
 
@@ -36,8 +39,13 @@ def main():
         report = folder / "report.html"
         subprocess.run([options.tenon.absolute(), "report", "ppocrv4_det.onnx", "--shapes=x:1x3x640x640", "-o", report], check=True,
                        cwd=ROOT / ".cache/models")
-        picture(options.chromium, folder, report, images / "report.png", 1200)
-        picture(options.chromium, folder, options.site / "docs/guide/int8.html", images / "site.png", 1400)
+        picture(options.chromium, folder, report.as_uri(), images / "report.png", 1200)
+        # The search works by HTTP alone.
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=options.site)
+        with http.server.ThreadingHTTPServer(("localhost", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            picture(options.chromium, folder, f"http://localhost:{server.server_port}/docs/guide/int8.html", images / "site.png", 1400)
+            server.shutdown()
 
 
 if __name__ == "__main__":

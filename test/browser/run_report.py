@@ -167,7 +167,7 @@ def use_many(page, text, count, folder, pictures):
     check("boxes in sight", True, 0 < int(page.value("document.getElementById('graph').dataset.boxes")) < 100)
     print(f"{time.monotonic() - start:.1f} s")
     check("soon enough", True, time.monotonic() - start < SECONDS)
-    # Moving about is smooth: a picture of all of it in less than a tenth of a second, and of the rest much less.
+    # Moving about is smooth: a picture of all of it in less than half a second on a busy machine, and of the rest much less.
     check("milliseconds for a picture", True, page.value("(() => { graph.showAll(); const start = performance.now(); for (let i = 0; i < 5; ++i) "
           "graph.showAll(); return (performance.now() - start) / 5; })()") < 500)
     if pictures:

@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -45,10 +46,10 @@ def build(steps, wheels, system, inside):
             inside(rest)
 
 
-def answer(path):
+def answer(path, server):
     """What the server says, once it says something."""
     until = time.monotonic() + SECONDS
-    while True:
+    while server.poll() is None:
         try:
             with urllib.request.urlopen(f"http://localhost:8000{path}", timeout=5) as reply:
                 return reply.read().decode()
@@ -56,6 +57,7 @@ def answer(path):
             if time.monotonic() > until:
                 return str(error)
             time.sleep(0.2)
+    return f"it ended with status {server.returncode}"
 
 
 def serve(steps, system):
@@ -64,11 +66,12 @@ def serve(steps, system):
     model.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "lint/testdata/exports/batch_norm.onnx", model / "model.onnx")
     command = [*json.loads(last["ENTRYPOINT"]), *json.loads(last["CMD"])]
+    with socket.socket() as unused:
+        check("nobody is at port 8000", unused.connect_ex(("localhost", 8000)) != 0)
     print(f"$ {shlex.join(command)}", flush=True)
-    server = subprocess.Popen(["chroot", f"--userspec={last['USER']}", system, *command], env=ENVIRONMENT, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+    server = subprocess.Popen(["chroot", f"--userspec={last['USER']}", system, *command], env=ENVIRONMENT, stderr=subprocess.STDOUT)
     try:
-        told = answer("/v2/models/batch_norm")
+        told = answer("/v2/models/batch_norm", server)
         check("the server tells of its model", '"batch_norm"' in told, told)
         check("the server runs as the file's user", last["USER"] in subprocess.run(
             ["chroot", system, "id", "-nu", str(pathlib.Path(f"/proc/{server.pid}").stat().st_uid)], capture_output=True, text=True).stdout)
@@ -76,15 +79,16 @@ def serve(steps, system):
         check("it ends by SIGTERM with status 0", server.wait(SECONDS) == 0, server.returncode)
     finally:
         server.kill()
-        print(server.stdout.read(), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheels", type=pathlib.Path, default=ROOT / "dist")
     parser.add_argument("--mirror", default="http://deb.debian.org/debian")
-    parser.add_argument("--system", type=pathlib.Path, help="where the bare system is, or is made and left; it is changed")
+    parser.add_argument("--system", type=pathlib.Path, help="where to leave the system, in a folder that is not there yet")
     options = parser.parse_args()
+    if options.system and options.system.exists():
+        parser.error(f"{options.system} is there already: a container file begins with a new system")
     in_own_mounts()
     steps = instructions()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
