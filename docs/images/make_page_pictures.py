@@ -20,6 +20,11 @@ sys.path.insert(0, str(ROOT / "test/browser"))
 from chromium import Page  # noqa: E402
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
 def picture(chromium, folder, page, file, width):
     with Page(chromium, folder / "profile", width=width, height=760) as browser:
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
@@ -41,7 +46,7 @@ def main():
                        cwd=ROOT / ".cache/models")
         picture(options.chromium, folder, report.as_uri(), images / "report.png", 1200)
         # The search works by HTTP alone.
-        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=options.site)
+        handler = functools.partial(Quiet, directory=options.site)
         with http.server.ThreadingHTTPServer(("localhost", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             picture(options.chromium, folder, f"http://localhost:{server.server_port}/docs/guide/int8.html", images / "site.png", 1400)
