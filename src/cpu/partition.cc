@@ -31,7 +31,8 @@ int64_t block_depth(int64_t depth, int64_t element_bytes, int64_t cache, int64_t
 Partition::Partition(const Work& w, const Machine& machine)
     : images_(w.images), blocks_(w.blocks), columns_(w.columns) {
   if (w.images < 1 || w.blocks < 1) return;
-  const int64_t wanted = machine.enough_tasks(), panels = units(w.columns, w.panel);
+  const int64_t wanted = machine.threads > 1 ? w.tasks_of_thread * machine.threads : 1;
+  const int64_t panels = units(w.columns, w.panel);
   const int64_t max_per_part =
       std::clamp<int64_t>(machine.near_bytes() / std::max<int64_t>(w.held_bytes, 1), 1, w.blocks);
   const double data = static_cast<double>(w.blocks) * static_cast<double>(w.block_bytes);

@@ -17,8 +17,6 @@ struct Machine {
 
   /// Of the second level, what a task fills: weights and results pass through the other half.
   int64_t near_bytes() const { return second_level / 2; }
-  /// Tasks that let no thread wait for one that was held up.
-  int64_t enough_tasks() const { return threads > 1 ? 4 * threads : 1; }
 };
 /// Its caches, and the threads of the arena.
 Machine this_machine();
@@ -36,6 +34,7 @@ struct Work {
   double products = 0;
   int64_t block_bytes = 0, panel_bytes = 0;  // that are read
   int64_t held_bytes = block_bytes;          // of a block, while it is near
+  int64_t tasks_of_thread = 4;               // so many let no thread wait for one that was held up
 };
 
 /// Tasks of some blocks and some panels of one image: no more blocks than stay near, enough tasks

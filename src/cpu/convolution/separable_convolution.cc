@@ -14,6 +14,9 @@ namespace {
 
 using In = SeparableConvolution;
 
+/// More would read the weights more often, and rows at their edges twice.
+constexpr int64_t kTasksOfThread = 2;
+
 class SeparableExecution final : public BlockExecution {
  public:
   SeparableExecution(const SeparableConvolution& op, const DepthwiseVectors& vectors,
@@ -77,7 +80,8 @@ class SeparableExecution final : public BlockExecution {
                         .blocks = form_.pixels == 0 ? 0 : height_,
                         .products = row_work,
                         .block_bytes = floats * bytes,
-                        .held_bytes = 2 * floats * bytes});  // the data of the windows, too
+                        .held_bytes = 2 * floats * bytes,  // the data of the windows, too
+                        .tasks_of_thread = kTasksOfThread});
     rows_ = tasks_.blocks();
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < vectors_.channels; ++c)
