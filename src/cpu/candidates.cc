@@ -139,6 +139,8 @@ std::vector<CandidateList> make_lists() {
            and_16bit({"pointwise", offer_pointwise, load_pointwise}),
            Candidate{"typed_pointwise", offer_typed_pointwise},
        })},
+      {{layer_type(PrivateLayer::kBytePointwise)},
+       or_reference({Candidate{"byte_pointwise", offer_byte_pointwise}})},
       {{LayerType::kREDUCE},
        or_reference({
            and_16bit({"spatial_mean", offer_spatial_mean}),

@@ -79,6 +79,7 @@ class CpuTarget final : public Target {
                               : convolves_integers(*convolution) && fits_in_slots(epilogue);
     if (op.kind() == layer_type(PrivateLayer::kQuantizedMatrixMultiply))
       return byte_product_kernels() != nullptr && epilogue.inputs == 1 && fits_in_slots(epilogue);
+    if (op.kind() == layer_type(PrivateLayer::kBytePointwise)) return fits_in_slots(epilogue);
     return onednn_fuses(op, epilogue);  // nothing in a build without oneDNN
   }
 

@@ -48,6 +48,7 @@ Offer offer_roi_align(const KernelRequest& request);
 Offer offer_deformable_convolution(const KernelRequest& request);
 Offer offer_select(const KernelRequest& request);
 Offer offer_typed_pointwise(const KernelRequest& request);
+Offer offer_byte_pointwise(const KernelRequest& request);
 Offer offer_convolution(const KernelRequest& request);
 /// The same, only for results whose rows are one pixel wide.
 Offer offer_line_convolution(const KernelRequest& request);

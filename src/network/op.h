@@ -36,6 +36,7 @@ enum class PrivateLayer : int32_t {
   kSeparableConvolution = 10035,  // depthwise, then 1x1
   kQuantizedConvolution = 10040,  // operands of int8 with zero points, or of fp8
   kQuantizedMatrixMultiply = 10041,
+  kBytePointwise = 10042,  // as kPointwise, of quantized tensors
   kRecurrent = 10050,    // LSTM, GRU, RNN over a sequence
   kFourier = 10051,      // DFT, STFT
   kBitwise = 10060,      // and, or, xor and shifts

@@ -61,6 +61,10 @@ std::optional<Patch> quantized_casts(const Network& network, const Target& targe
 /// An element-wise layer of one tensor between a quantized layer and a Quantize becomes its
 /// epilogue, and the Quantize part of it.
 std::optional<Patch> quantized_epilogues(const Network& network, const Target& target);
+/// Trees of element-wise layers between tensors of bytes become one layer, with the Dequantize and
+/// Quantize around and between them, where the target is fast at it. Only a NaN that a Quantize
+/// between them makes a number of differs: it stays one.
+std::optional<Patch> byte_chains(const Network& network, const Target& target);
 /// A sum before a normalisation and a Quantize behind it become part of it, where the target takes
 /// them in.
 std::optional<Patch> normalization_neighbours(const Network& network, const Target& target);

@@ -45,6 +45,7 @@ constexpr Pass kPasses[] = {
     {"normalization_neighbours", normalization_neighbours},  // sums that are no epilogue
     {"attention_bytes", attention_bytes},                    // behind its shuffles
     {"attention_projections", attention_projections},        // with their biases and types
+    {"byte_chains", byte_chains},                            // which are part of no other layer
 };
 
 // A patch takes all it finds in one sweep, so few are needed; the rest is not worth the time.

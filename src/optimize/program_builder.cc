@@ -132,6 +132,28 @@ void ProgramBuilder::append(const Node& node) {
   known_[node.outputs[0]] = result;
 }
 
+// Without the zero point, which the Dequantize behind takes off again.
+void ProgramBuilder::quantize(const Node& node, const QuantizedBytes& bytes) {
+  const IntegerRange range = bytes.bounds.of(bytes.to);
+  Operand x = operand_of(node.inputs[0]);
+  x = step(Family::kElementWise, static_cast<int32_t>(Operation::kDIV), x, constant(bytes.scale));
+  x = step(Family::kActivation, static_cast<int32_t>(nvinfer1::ActivationType::kCLIP), x, {},
+           static_cast<float>(range.lowest - bytes.zero),
+           static_cast<float>(range.highest - bytes.zero));
+  known_[node.outputs[0]] =
+      step(Family::kUnary, static_cast<int32_t>(nvinfer1::UnaryOperation::kROUND), x);
+}
+
+void ProgramBuilder::dequantize(const Node& node, double scale, double zero) {
+  const bool was_rounded = known_.contains(node.inputs[0]);
+  Operand x = operand_of(node.inputs[0]);
+  if (!was_rounded && zero != 0)
+    x = step(Family::kElementWise, static_cast<int32_t>(Operation::kSUB), x,
+             constant(static_cast<float>(zero)));
+  known_[node.outputs[0]] = step(Family::kElementWise, static_cast<int32_t>(Operation::kPROD), x,
+                                 constant(static_cast<float>(scale)));
+}
+
 PointwiseProgram ProgramBuilder::program() const {
   PointwiseProgram p;
   p.inputs = static_cast<int32_t>(inputs_.size());

@@ -7,6 +7,7 @@
 
 #include "network/network.h"
 #include "ops/support/pointwise_program.h"
+#include "ops/support/quantized_bytes.h"
 
 namespace tenon {
 
@@ -27,6 +28,10 @@ class ProgramBuilder {
 
   /// @pre is_pointwise(node)
   void append(const Node& node);
+  /// A Quantize, which rounds and keeps within the bounds, and a Dequantize of bytes. Of what the
+  /// first made, the second has the same scale and zero point.
+  void quantize(const Node& node, const QuantizedBytes& bytes);
+  void dequantize(const Node& node, double scale, double zero);
 
   /// The program, whose last step is the last one appended.
   PointwiseProgram program() const;

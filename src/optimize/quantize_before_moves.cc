@@ -9,6 +9,7 @@
 #include "ops/pooling.h"
 #include "ops/resize.h"
 #include "ops/shape_of.h"
+#include "ops/shuffle.h"
 #include "ops/slice.h"
 #include "ops/support/data_movement.h"
 #include "optimize/quantization.h"
@@ -69,6 +70,8 @@ class Movement {
                        && (move->as<Concatenation>() != nullptr
                            || (move->as<Pooling>() != nullptr && target_.fuses(*move->op, {}))
                            || (move->as<Resize>() != nullptr && enlarges(*move))
+                           || (move->as<Shuffle>() != nullptr
+                               && dequantized_from(*move->inputs[0], *form_of(quantize)) != nullptr)
                            || (move->as<Slice>() != nullptr
                                && only_becomes(uses, *move->inputs[0], *form_of(quantize))));
     return moves ? move : nullptr;

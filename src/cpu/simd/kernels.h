@@ -204,6 +204,10 @@ struct SimdKernels {
   void (*bfloat_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_bfloat)(const float* in, uint16_t* out, int64_t n);
   void (*int_to_float)(const int32_t* in, float* out, int64_t n);
+  void (*signed_bytes_to_float)(const uint8_t* in, float* out, int64_t n);
+  void (*unsigned_bytes_to_float)(const uint8_t* in, float* out, int64_t n);
+  /// out[i] = table[in[i]], of n elements; `table` has 256.
+  void (*look_up_bytes)(const uint8_t* table, const uint8_t* in, uint8_t* out, int64_t n);
   /// out[r * width + i] = (packed[r * width + i] - zero[i]) * scale[i]; `width` is a multiple of
   /// `direct.lanes`.
   void (*dequantize_bytes)(const QuantizedGroup& group, int64_t width, float* out);

@@ -275,6 +275,42 @@ void int_to_float(const int32_t* in, float* out, int64_t n) {
   TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]);
 }
 
+template <class Byte> void bytes_to_float(const uint8_t* in, float* out, int64_t n) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] =
+      static_cast<float>(static_cast<int32_t>(static_cast<Byte>(in[i])));
+}
+
+void look_up_each(const uint8_t* table, const uint8_t* in, uint8_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = table[in[i]];
+}
+
+#if defined(__AVX512BW__)
+// A table is four vectors; the highest bit of a byte says which two.
+__attribute__((target("avx512vbmi"))) void look_up_vectors(const uint8_t* table, const uint8_t* in,
+                                                           uint8_t* out, int64_t n) {
+  __m512i part[4];
+  for (int i = 0; i < 4; ++i) part[i] = _mm512_loadu_si512(table + 64 * i);
+  constexpr int64_t kVector = 64;
+  for (int64_t i = 0; i < n; i += kVector) {
+    const __mmask64 some = n - i < kVector ? (__mmask64{1} << (n - i)) - 1 : ~__mmask64{0};
+    const __m512i x = _mm512_maskz_loadu_epi8(some, in + i);
+    const __m512i low = _mm512_permutex2var_epi8(part[0], x, part[1]);
+    const __m512i high = _mm512_permutex2var_epi8(part[2], x, part[3]);
+    _mm512_mask_storeu_epi8(out + i, some,
+                            _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high));
+  }
+}
+
+void look_up_bytes(const uint8_t* table, const uint8_t* in, uint8_t* out, int64_t n) {
+  static const bool has_vectors = __builtin_cpu_supports("avx512vbmi");
+  (has_vectors ? look_up_vectors : look_up_each)(table, in, out, n);
+}
+#else
+void look_up_bytes(const uint8_t* table, const uint8_t* in, uint8_t* out, int64_t n) {
+  look_up_each(table, in, out, n);
+}
+#endif
+
 void round_to_bytes(const float* in, float low, float high, int32_t zero, uint8_t* out, int64_t n) {
   constexpr float kRounds = 12582912;  // 1.5 * 2^23: the sum's last bits are the nearest integer
   TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
