@@ -116,8 +116,8 @@ class RowsExecution final : public Execution {
     const uint8_t* bytes = adjacent(static_cast<const uint8_t*>(data), offset, is_one ? 1 : step,
                                     is_one ? 1 : length, gathered);
     const SimdKernels& simd = simd_kernels();
-    const auto widen = type == DataType::kINT8 ? simd.signed_bytes_to_float
-                                               : simd.unsigned_bytes_to_float;
+    const auto widen =
+        type == DataType::kINT8 ? simd.signed_bytes_to_float : simd.unsigned_bytes_to_float;
     widen(bytes, workspace, is_one ? 1 : length);
     if (is_one) std::fill_n(workspace + 1, length - 1, workspace[0]);
     return workspace;
@@ -163,10 +163,10 @@ Offer offer_byte_pointwise(const KernelRequest& request) {
   for (const TensorSpec& in : request.inputs)
     if (in.shape.rank() != out.shape.rank()) return "inputs of unlike rank are not supported";
   // Padding, which blocked layouts have, would not stay 0.
-  const bool is_linear =
-      request.inputs[0].layout == Layout::kLinear
-      || std::ranges::any_of(request.inputs,
-                             [&](const TensorSpec& in) { return in.shape != out.shape; });
+  const bool is_linear = request.inputs[0].layout == Layout::kLinear
+                         || std::ranges::any_of(request.inputs, [&](const TensorSpec& in) {
+                              return in.shape != out.shape;
+                            });
   auto kernel = std::make_unique<BytePointwiseKernel>(op);
   kernel->input_layouts.assign(request.inputs.size(),
                                is_linear ? Layout::kLinear : Layout::kChannelsLast);

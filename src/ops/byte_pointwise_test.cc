@@ -47,7 +47,7 @@ TEST(BytePointwise, MistakesAreNamed) {
   op.bytes = {true, 0, 0, DataType::kINT8};
   EXPECT_THAT(infer_error(op, {bytes, bytes}), HasSubstr("above 0, found int8 and 0"));
   op.bytes = {true, 1, 0, DataType::kFP8};
-  EXPECT_THAT(infer_error(op, {bytes, bytes}), HasSubstr("int8 or uint8, found fp8"));
+  EXPECT_THAT(infer_error(op, {bytes, bytes}), HasSubstr("int8 or uint8, found float8"));
   EXPECT_THAT(infer_error(BytePointwise(), {bytes}), HasSubstr("no steps"));
 }
 

@@ -69,8 +69,8 @@ class ByteChains {
     const auto bytes = quantization_of(last);
     if (!bytes && (is_table || (!is_float32_pointwise(last) && !dequantized(last)))) return;
     const Tree tree = grown(last, is_table);
-    const bool has_bytes = std::ranges::any_of(
-        tree.members, [](const Node* n) { return !is_float32_pointwise(*n); });
+    const bool has_bytes =
+        std::ranges::any_of(tree.members, [](const Node* n) { return !is_float32_pointwise(*n); });
     if (tree.members.size() < 2 || !has_bytes || tree.builder.step_count() == 0
         || !(is_table ? tree.is_table() : tree.is_small()))
       return;

@@ -10,7 +10,7 @@ namespace tenon {
 /// Resize that nobody else reads goes in front of it, to each input: what moves are bytes then, and
 /// the layers before can end with them. Where a tensor is sliced all slices become the same bytes.
 /// The results are the same to the bit. A tensor gets one such Quantize, and none where it was
-/// dequantized from such bytes.
+/// dequantized from such bytes; in front of a Shuffle it goes only there.
 void quantize_before_moves(Network& network, const Target& target);
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include "ops/pooling.h"
 #include "ops/resize.h"
 #include "ops/shape_of.h"
+#include "ops/shuffle.h"
 #include "ops/slice.h"
 #include "optimize/quantized_model.h"
 
@@ -85,6 +86,29 @@ TEST(QuantizeBeforeMoves, WhatWasDequantizedFromTheSameBytesIsNotQuantizedAgain)
     const auto kinds = kinds_after(m.network);
     EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "Quantize"), scale == kStep ? 2 : 3);
   }
+}
+
+// As quantizers of ONNX write them around each layer.
+TEST(QuantizeBeforeMoves, ShufflesOfBytesStayOfBytes) {
+  for (const float scale : {kStep, 2 * kStep}) {
+    QuantizedModel m;
+    Value* x = &m.through(m.input({1, 2, 5, 6}), DataType::kINT8, scale, 7);
+    for (int i = 0; i < 2; ++i) {
+      auto op = std::make_unique<Shuffle>();
+      op->first_transpose = {0, 2, 1, 3};
+      x = &m.through(m.add(std::move(op), {x}), DataType::kINT8, kStep, 7);
+    }
+    m.output(*x);
+    const auto kinds = kinds_after(m.network);
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "Quantize"), scale == kStep ? 1 : 2);
+  }
+  QuantizedModel m;  // what others made of floats may take in the Quantize behind
+  Value& x = m.activation(m.input({1, 2, 5, 6}), ActivationType::kTANH);
+  auto op = std::make_unique<Shuffle>();
+  op->first_transpose = {0, 2, 1, 3};
+  m.output(m.through(m.add(std::move(op), {&x}), DataType::kINT8, kStep, 7));
+  EXPECT_THAT(kinds_after(m.network),
+              ElementsAre("Activation", "Shuffle", "Quantize", "Dequantize"));
 }
 
 // As in YOLO's C2f: both halves of a tensor become the same bytes, of which a layer reads one.
