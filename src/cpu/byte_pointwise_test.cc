@@ -1,7 +1,8 @@
 // Element-wise programs on bytes against the reference.
+#include "ops/byte_pointwise.h"
+
 #include "backend/testing.h"
 #include "cpu/simd/kernels.h"
-#include "ops/byte_pointwise.h"
 
 namespace tenon::cpu {
 namespace {
@@ -104,6 +105,11 @@ TEST(BytePointwiseTest, LoopsOfBytesTakeAnyCount) {
       for (int64_t i = 0; i < n; ++i) exact[i] = static_cast<int8_t>(bytes[i]);
       simd->signed_bytes_to_float(bytes.data(), numbers.data(), n);
       ASSERT_EQ(numbers, exact) << simd->instruction_set << " " << n;
+      std::vector<uint8_t> pixels(301, 77), pixels_right = pixels;
+      for (int64_t i = 0; i < n / 3; ++i)
+        for (int64_t c = 0; c < 3; ++c) pixels_right[i * 3 + c] = bytes[c * 100 + i];
+      simd->interleave_three(bytes.data(), 100, n / 3, pixels.data());
+      ASSERT_EQ(pixels, pixels_right) << simd->instruction_set << " " << n;
       for (int64_t i = 0; i < n; ++i) exact[i] = bytes[i];
       simd->unsigned_bytes_to_float(bytes.data(), numbers.data(), n);
       ASSERT_EQ(numbers, exact) << simd->instruction_set << " " << n;

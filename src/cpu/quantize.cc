@@ -112,7 +112,7 @@ class ByteQuantizeExecution final : public Execution {
   // Some channels of n pixels, from a row for each channel.
   void put_last(const Rows& rows, int64_t channels, int64_t n, uint8_t* to) const {
     if (channels_ == 2) return put_whole<2>(rows, n, to);
-    if (channels_ == 3) return put_whole<3>(rows, n, to);
+    if (channels_ == 3) return simd_kernels().interleave_three(rows[0], kBlock, n, to);
     if (channels_ == 4) return put_whole<4>(rows, n, to);
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t p = 0; p < n; ++p) to[p * channels_ + c] = rows[c][p];

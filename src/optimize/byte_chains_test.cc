@@ -1,5 +1,4 @@
 #include "ops/byte_pointwise.h"
-
 #include "optimize/quantized_model.h"
 
 namespace tenon {

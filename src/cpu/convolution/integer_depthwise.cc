@@ -89,7 +89,11 @@ class IntegerDepthwiseExecution final : public BlockExecution {
     vertical_ = axis(0);
     horizontal_ = axis(1);
     column_taps_ = column_groups(*weights_.by, op) * weights_.by->taps;
-    const int64_t addresses = out_[3] == 0 ? 0 : horizontal_.elements(out_[3]) * column_taps_;
+    for (int64_t at = 0; out_[3] > 0 && at < horizontal_.elements(out_[3]); ++at) {
+      const int64_t column = horizontal_.source(0, at);
+      columns_.push_back(column >= 0 && column < in_[3] ? column * channels_ : kPadding);
+    }
+    const int64_t addresses = static_cast<int64_t>(columns_.size()) * column_taps_;
     set_tasks(out_[0] * out_[2],
               static_cast<double>(out_.volume()) * static_cast<double>(op.kernel.volume()),
               units(addresses * int64_t{sizeof(const uint8_t*)}, int64_t{sizeof(float)}),
@@ -129,25 +133,27 @@ class IntegerDepthwiseExecution final : public BlockExecution {
   // padding, too.
   void find_taps(int64_t image, int64_t y, const uint8_t** to) const {
     const Window& w = vertical_.window;
-    const int64_t columns = horizontal_.elements(out_[3]);
+    const int64_t columns = static_cast<int64_t>(columns_.size());
     for (int64_t tap = 0; tap < column_taps_; ++tap, ++to) {
       const int64_t row = y * w.stride - w.pre + tap * w.dilation;
       const bool is_inside = tap < w.kernel && row >= 0 && row < in_[2];
       const uint8_t* const first =
           is_inside ? data_ + (image * in_[2] + row) * in_[3] * channels_ : padding_;
-      const int64_t step = is_inside ? channels_ : 0;
       for (int64_t at = 0; at < columns; ++at) {
-        const int64_t column = horizontal_.source(0, at);
-        to[at * column_taps_] = column >= 0 && column < in_[3] ? first + column * step : padding_;
+        const int64_t column = columns_[static_cast<size_t>(at)];
+        to[at * column_taps_] = is_inside && column != kPadding ? first + column : padding_;
       }
     }
   }
+
+  static constexpr int64_t kPadding = -1;
 
   const IntegerDepthwiseWeights& weights_;
   IntegerResults results_;
   Shape in_, out_;
   int64_t channels_, column_taps_ = 0;
   CopiedAxis vertical_, horizontal_;
+  std::vector<int64_t> columns_;  // where each begins in its row, or that it is padding
   const uint8_t* data_ = nullptr;
   uint8_t* padding_ = nullptr;  // a pixel
 };

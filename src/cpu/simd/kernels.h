@@ -222,6 +222,8 @@ struct SimdKernels {
   /// out[i] = in[i] rounded as rounded() does, within [low, high], plus `zero`; n elements.
   void (*round_to_bytes)(const float* in, float low, float high, int32_t zero, uint8_t* out,
                          int64_t n);
+  /// out[i * 3 + c] = (in + c * step)[i] of three rows of n bytes that lie so far apart.
+  void (*interleave_three)(const uint8_t* in, int64_t step, int64_t n, uint8_t* out);
   WinogradKernels winograd;
   DepthwiseKernels depthwise;
   DirectKernels direct;

@@ -211,6 +211,7 @@ const SimdKernels kKernels = {
     multiply_quantized<false>,
     multiply_quantized<true>,
     round_to_bytes,
+    interleave_three,
     kWinograd,
     kDepthwise,
     kDirect,

@@ -311,6 +311,15 @@ void look_up_bytes(const uint8_t* table, const uint8_t* in, uint8_t* out, int64_
 }
 #endif
 
+void interleave_three(const uint8_t* in, int64_t step, int64_t n, uint8_t* out) {
+  const uint8_t *const a = in, *const b = in + step, *const c = in + 2 * step;
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
+    out[3 * i] = a[i];
+    out[3 * i + 1] = b[i];
+    out[3 * i + 2] = c[i];
+  }
+}
+
 void round_to_bytes(const float* in, float low, float high, int32_t zero, uint8_t* out, int64_t n) {
   constexpr float kRounds = 12582912;  // 1.5 * 2^23: the sum's last bits are the nearest integer
   TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
