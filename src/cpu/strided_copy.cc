@@ -114,17 +114,19 @@ void StridedCopy::turn_block(const std::byte* source, std::byte* target, int64_t
   const int64_t step = strides_[last];
   const int64_t row = extents_.volume(turned_ + 1, last + 1) * bytes_;
   int64_t whole_rows = 0, whole_columns = 0;
-  if constexpr (std::is_same_v<T, uint32_t>) {
-    // Strides are whole elements unless the source is not aligned to them.
-    if (step % 4 == 0 && reinterpret_cast<uintptr_t>(source) % 4 == 0) {
-      whole_rows = rows / 8 * 8;
-      whole_columns = columns / 8 * 8;
-    }
-    for (int64_t c = 0; c < whole_columns; c += 8)
-      for (int64_t r = 0; r < whole_rows; r += 8)
-        simd_kernels().turn(reinterpret_cast<const uint32_t*>(source + c * step) + r, step / 4,
-                            reinterpret_cast<uint32_t*>(target + r * row) + c, row / 4);
-  }
+  const auto turn_tiles = [&](int64_t tile, auto turn) {
+    whole_rows = rows / tile * tile;
+    whole_columns = columns / tile * tile;
+    for (int64_t c = 0; c < whole_columns; c += tile)
+      for (int64_t r = 0; r < whole_rows; r += tile)
+        turn(reinterpret_cast<const T*>(source + c * step) + r, step / bytes_,
+             reinterpret_cast<T*>(target + r * row) + c, row / bytes_);
+  };
+  if constexpr (std::is_same_v<T, uint8_t>) turn_tiles(16, simd_kernels().turn_bytes);
+  // Strides are whole elements unless the source is not aligned to them.
+  if constexpr (std::is_same_v<T, uint32_t>)
+    if (step % 4 == 0 && reinterpret_cast<uintptr_t>(source) % 4 == 0)
+      turn_tiles(8, simd_kernels().turn);
   const auto copy = [&](int64_t r, int64_t c) {
     store_element(target + r * row + c * bytes_, load_element<T>(source + c * step + r * bytes_));
   };

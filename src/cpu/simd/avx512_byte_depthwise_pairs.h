@@ -1,5 +1,5 @@
-// Depthwise sums of bytes with AVX-512 VNNI, of two pixels at once: panels of 32 channels are half a
-// vector.
+// Depthwise sums of bytes with AVX-512 VNNI, of two pixels at once: panels of 32 channels are half
+// a vector.
 #pragma once
 
 #include "cpu/simd/avx512_byte_depthwise_panel.h"

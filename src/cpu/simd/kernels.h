@@ -194,6 +194,8 @@ struct SimdKernels {
   void (*pick)(const uint32_t* in, const int32_t* positions, int64_t n, uint32_t* out);
   /// An 8 x 8 tile, turned: out[i * out_step + j] = in[j * in_step + i].
   void (*turn)(const uint32_t* in, int64_t in_step, uint32_t* out, int64_t out_step);
+  /// The same of 16 x 16 bytes.
+  void (*turn_bytes)(const uint8_t* in, int64_t in_step, uint8_t* out, int64_t out_step);
   /// out[i] = (in[i] - mean) / sqrt(variance + epsilon) * scale[i * step] + bias[i * step], of n >
   /// 0 elements and a step of 0 or 1; unless `subtracts_mean`, the mean counts as 0.
   void (*normalize)(const float* in, const float* scale, const float* bias, int64_t step,

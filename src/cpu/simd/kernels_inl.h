@@ -197,6 +197,7 @@ const SimdKernels kKernels = {
     correlate,
     pick,
     turn,
+    turn_bytes,
     normalize,
     half_to_float,
     float_to_half,

@@ -199,6 +199,27 @@ void turn(const uint32_t* in, int64_t in_step, uint32_t* out, int64_t out_step) 
 }
 #endif
 
+// Each round puts row i + 8 between the elements of row i; after four, columns are rows.
+void turn_bytes(const uint8_t* in, int64_t in_step, uint8_t* out, int64_t out_step) {
+  constexpr int kTile = 16;
+  typedef uint8_t Row __attribute__((vector_size(kTile), aligned(1), may_alias));
+  Row rows[kTile], mixed[kTile];
+  for (int i = 0; i < kTile; ++i) rows[i] = *reinterpret_cast<const Row*>(in + i * in_step);
+  for (int round = 0; round < 4; ++round) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kTile / 2; ++i) {
+      const Row a = rows[i], b = rows[i + kTile / 2];
+      mixed[2 * i] =
+          __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      mixed[2 * i + 1] = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29,
+                                                 14, 30, 15, 31);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kTile; ++i) rows[i] = mixed[i];
+  }
+  for (int i = 0; i < kTile; ++i) *reinterpret_cast<Row*>(out + i * out_step) = rows[i];
+}
+
 // Sums of parts in float are added in double, so that long rows lose nothing.
 constexpr int64_t kPart = 4096;
 
