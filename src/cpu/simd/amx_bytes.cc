@@ -119,7 +119,7 @@ void product_with(const Epilogue& epilogue, const ByteWindows& w, int64_t groups
   const int64_t pairs = (w.rows * ((w.pixels + kTile - 1) / kTile) + 1) / 2;
   const int64_t tiles = pairs * w.runs * (w.steps / groups);
   Ahead ahead = {panel.weights + panel.bytes, (panel.bytes / 64 + tiles - 1) / tiles};
-  for_segments<kTile>(w, out_steps, [&](const auto& segments) {
+  for_segments<kTile>(w, out_steps, 0, w.pixels, [&](const auto& segments) {
     product_of(segments, w, groups, panel.weights, epilogue, out_steps.pixel, ahead);
   });
 }

@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "cpu/simd/avx512_byte_epilogue.h"
 #include "cpu/simd/byte_segments.h"
@@ -112,18 +113,33 @@ template <class Elements, int P, int V, int S, class Epilogue>
       }
 }
 
-template <class Elements, int P, int V, class Epilogue>
-void product_with(const Epilogue& epilogue, const ByteWindows& w, const int8_t* panel,
-                  ByteResultSteps out_steps) {
-  for_segments<P>(w, out_steps, [&](const auto& segments) {
-    product_of<Elements, P, V>(segments, w, panel, epilogue, out_steps.pixel);
-  });
+// How many pixels of a row long segments take; short ones take the rest. Of these a pixel costs a
+// tenth more, as they use weights less often.
+int64_t long_pixels(int64_t pixels) {
+  constexpr int64_t kLongCost = 10 * kSegment, kShortCost = 11 * kShortSegment;
+  int64_t best = 0, best_cost = std::numeric_limits<int64_t>::max();
+  // More than seven short ones are no better than four long ones.
+  for (int64_t shorts = kSegment; shorts >= 0; --shorts) {
+    const int64_t rest = std::max<int64_t>(pixels - shorts * kShortSegment, 0);
+    const int64_t longs = (rest + kSegment - 1) / kSegment;
+    const int64_t cost = longs * kLongCost + shorts * kShortCost;
+    if (cost > best_cost) continue;
+    best_cost = cost;
+    best = longs * kSegment;
+  }
+  return std::min(best, pixels);
 }
 
-// Whether short segments compute fewer pixels of a row.
-bool wants_short(int64_t pixels) {
-  const auto computed = [&](int64_t segment) { return (pixels + segment - 1) / segment * segment; };
-  return computed(kShortSegment) < computed(kSegment);
+template <class Elements, int V, class Epilogue>
+void product_with(const Epilogue& epilogue, const ByteWindows& w, const int8_t* panel,
+                  ByteResultSteps out_steps) {
+  const int64_t middle = long_pixels(w.pixels);
+  for_segments<kSegment>(w, out_steps, 0, middle, [&](const auto& segments) {
+    product_of<Elements, kSegment, V>(segments, w, panel, epilogue, out_steps.pixel);
+  });
+  for_segments<kShortSegment>(w, out_steps, middle, w.pixels, [&](const auto& segments) {
+    product_of<Elements, kShortSegment, V>(segments, w, panel, epilogue, out_steps.pixel);
+  });
 }
 
 template <class Elements>
@@ -131,12 +147,8 @@ void product(const ByteWindows& windows, const BytePanel& panel, const ByteResul
              int64_t output_channels, void* out, ByteResultSteps out_steps) {
   with_epilogue(result, output_channels, out, [&](const auto& epilogue) {
     using Epilogue = std::decay_t<decltype(epilogue)>;
-    const bool is_short = wants_short(windows.pixels), is_half = output_channels <= kLanes;
-    auto* const run = is_half
-                          ? (is_short ? product_with<Elements, kShortSegment, 1, Epilogue>
-                                      : product_with<Elements, kSegment, 1, Epilogue>)
-                          : (is_short ? product_with<Elements, kShortSegment, kVectors, Epilogue>
-                                      : product_with<Elements, kSegment, kVectors, Epilogue>);
+    auto* const run = output_channels <= kLanes ? product_with<Elements, 1, Epilogue>
+                                                : product_with<Elements, kVectors, Epilogue>;
     run(epilogue, windows, panel.weights, out_steps);
   });
 }

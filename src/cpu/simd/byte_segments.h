@@ -14,18 +14,20 @@ struct Segment {
   int64_t pixels, out;
 };
 
-/// Calls `run` with arrays of two segments of up to P pixels, of one at the end, until they are all
-/// pixels of all rows.
+/// Calls `run` with arrays of two segments of up to P pixels, of one at the end, until they are the
+/// pixels [begin, end) of all rows.
 template <int64_t P, class Run>
-void for_segments(const ByteWindows& w, ByteResultSteps out_steps, const Run& run) {
-  int64_t row = 0, pixel = 0;
+void for_segments(const ByteWindows& w, ByteResultSteps out_steps, int64_t begin, int64_t end,
+                  const Run& run) {
+  if (begin == end) return;
+  int64_t row = 0, pixel = begin;
   const auto next = [&] {
     const Segment segment = {w.first + row * w.row_step + pixel * w.pixel_step,
-                             std::min<int64_t>(w.pixels - pixel, P),
+                             std::min<int64_t>(end - pixel, P),
                              row * out_steps.row + pixel * out_steps.pixel};
     pixel += P;
-    if (pixel >= w.pixels) {
-      pixel = 0;
+    if (pixel >= end) {
+      pixel = begin;
       ++row;
     }
     return segment;
