@@ -16,6 +16,7 @@
 #include "ops/pooling.h"
 #include "ops/quantize.h"
 #include "ops/quantized_matrix_multiply.h"
+#include "ops/reduce.h"
 #include "ops/support/data_movement.h"
 #include "optimize/match.h"
 #include "optimize/quantization.h"
@@ -164,7 +165,7 @@ class Placer {
   }
 
   // Behind a layer, and the ReLU that is its only user if there is one.
-  const Value& result_of(const Node& node) const {
+  Value& result_of(const Node& node) const {
     const Node* next = uses_.only(*node.outputs[0]);
     return next != nullptr && is_relu(*next) ? *next->outputs[0] : *node.outputs[0];
   }
@@ -176,6 +177,19 @@ class Placer {
     return depth > 0 && std::ranges::any_of(uses_.of(value), [&](const Node* user) {
              return moved_inputs(*user) > 0 && becomes_bytes(*user->outputs[0], depth - 1);
            });
+  }
+
+  // The mean over whole pictures that alone reads the tensor, and becomes bytes: what many bytes
+  // lose is small in it. Null for none.
+  Node* mean_of(const Value& value) const {
+    Node* node = uses_.only(value);
+    const auto* op = node != nullptr ? node->as<Reduce>() : nullptr;
+    constexpr uint32_t kBatchAndChannels = 3;
+    return op != nullptr && op->operation == nvinfer1::ReduceOperation::kAVG
+                   && (op->axes & kBatchAndChannels) == 0 && scale_of(value) != nullptr
+                   && becomes_bytes(*node->outputs[0])
+               ? node
+               : nullptr;
   }
 
   // What an activation is computed of, or x * activation(x) as SiLU is, where nothing else reads
@@ -229,11 +243,16 @@ class Placer {
 
   void use_sum(Node& sum) {
     Value &a = *sum.inputs[0], &b = *sum.inputs[1];
-    if (&a == &b || a.dims != b.dims || !becomes_bytes(result_of(sum))) return;
+    Value& result = result_of(sum);
+    Node* const mean = mean_of(result);
+    if (&a == &b || a.dims != b.dims || (mean == nullptr && !becomes_bytes(result))) return;
     const bool is_first = is_activated(a, sum);
     if (is_first || is_activated(b, sum)) {
       Value& other = is_first ? b : a;
-      if (is_dequantized(other) || scale_of(other) != nullptr) use(other, sum, is_first ? 1 : 0);
+      if (is_dequantized(other) || scale_of(other) != nullptr) {
+        use(other, sum, is_first ? 1 : 0);
+        if (mean != nullptr) use(result, *mean, 0);
+      }
       return;
     }
     if (!is_dequantized(a) && scale_of(a) == nullptr) return;
@@ -241,6 +260,7 @@ class Placer {
     if (!can_add_to(a, sum) && !can_add_to(b, sum)) return;
     use(a, sum, 0);
     use(b, sum, 1);
+    if (mean != nullptr) use(result, *mean, 0);
   }
 
   void use_pooling(Node& node) {

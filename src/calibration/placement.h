@@ -48,9 +48,10 @@ struct Placement {
 
 /// Quantizes what `target` computes in integers: convolutions and matrix products of float32 by
 /// constant weights whose data has a scale; sums of two tensors, one of which such a convolution
-/// makes, before a quantized tensor; maximum pooling before one, whose result keeps the scale of
-/// its data. Layers that were given a float type stay in it, where `constraints` has types followed
-/// or the type is float32.
+/// makes, before a quantized tensor, or before the mean over pictures that becomes one, which reads
+/// bytes then; maximum pooling before one, whose result keeps the scale of its data. Layers that
+/// were given a float type stay in it, where `constraints` has types followed or the type is
+/// float32.
 /// @param network with known shapes.
 Placement place_quantization(const Network& network, const Scales& scales, const Target& target,
                              Precision::Constraints constraints);

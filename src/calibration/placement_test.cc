@@ -4,6 +4,7 @@
 #include "calibration/insert_quantization.h"
 #include "ops/pooling.h"
 #include "ops/quantized_convolution.h"
+#include "ops/reduce.h"
 #include "optimize/quantized_model.h"
 
 namespace tenon {
@@ -123,6 +124,28 @@ TEST(Placement, ResidualBlocksAddBytes) {
   EXPECT_THAT(integer_kinds(m.network),
               ElementsAre("Quantize", "QuantizedConvolution", "QuantizedConvolution",
                           "QuantizedConvolution", "QuantizedConvolution"));
+}
+
+// The last block of a residual network: only the mean over its pictures is read.
+TEST(Placement, ResidualBlocksBeforeAMeanAddBytes) {
+  for (const bool is_read_again : {false, true}) {
+    Model m;
+    Value& x = m.relu(m.convolution(m.input({1, 3, 8, 8}), 4));
+    Value& sum = m.relu(m.sum(m.convolution(m.relu(m.convolution(x, 4)), 4), x));
+    auto op = std::make_unique<Reduce>();
+    op->operation = nvinfer1::ReduceOperation::kAVG;
+    op->axes = 0b1100;
+    op->keep_dimensions = true;
+    m.output(m.convolution(m.add(std::move(op), {&sum}), 2));
+    if (is_read_again) m.output(m.relu(sum), "again");
+    const auto found = integer_kinds(m.network);
+    if (is_read_again)
+      EXPECT_THAT(found, Contains("ElementWise"));
+    else
+      EXPECT_THAT(found, ElementsAre("Quantize", "QuantizedConvolution", "QuantizedConvolution",
+                                     "QuantizedConvolution", "Dequantize", "Reduce", "Quantize",
+                                     "QuantizedConvolution"));
+  }
 }
 
 // Of a sum behind an activation the other operand is bytes, and what is activated stays floats in

@@ -26,7 +26,8 @@ bool is_product(const onnx::NodeProto& node) {
 bool can_read_quantized(const onnx::NodeProto& node, DataType type) {
   return is_product(node)
          || (type == DataType::kINT8 && is_standard(node.domain())
-             && (node.op_type() == "Add" || node.op_type() == "MaxPool"));
+             && (node.op_type() == "Add" || node.op_type() == "MaxPool"
+                 || node.op_type() == "GlobalAveragePool" || node.op_type() == "ReduceMean"));
 }
 
 // The axis of a product's weights that counts output channels.
