@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "cuda/capability.h"
 #include "cuda/divider.cuh"
 #include "cuda/elements.cuh"
 #include "cuda/pooling.h"
@@ -253,20 +254,30 @@ template <class T, bool kMax> void launch_planes_of(const PlaneParameters& p, cu
         <<<static_cast<unsigned>((planes + kRows - 1) / kRows), threads, 0, stream>>>(p);
     return;
   }
-  constexpr int kPack = 4 / sizeof(T);
+  // Packs of 4 or 16 bytes; the wider ones where there are blocks for all multiprocessors.
+  constexpr int kPack = 4 / sizeof(T), kWidePack = 16 / sizeof(T);
   const auto blocks = [&](int pack) {
     const int64_t channels = kLanes * pack;
-    return static_cast<unsigned>(p.images * ((p.channels + channels - 1) / channels));
+    return p.images * ((p.channels + channels - 1) / channels);
   };
-  if (p.channels % kPack == 0 && is_multiple(p.in, 4) && is_multiple(p.out, 4))
-    columns_of_planes<T, kPack, kMax><<<blocks(kPack), threads, 0, stream>>>(p);
+  const auto packs = [&](int pack) {
+    const size_t bytes = static_cast<size_t>(pack) * sizeof(T);
+    return p.channels % pack == 0 && is_multiple(p.in, bytes) && is_multiple(p.out, bytes);
+  };
+  const auto grid = [&](int pack) { return static_cast<unsigned>(blocks(pack)); };
+  if (packs(kWidePack) && blocks(kWidePack) >= multiprocessors())
+    columns_of_planes<T, kWidePack, kMax><<<grid(kWidePack), threads, 0, stream>>>(p);
+  else if (packs(kPack))
+    columns_of_planes<T, kPack, kMax><<<grid(kPack), threads, 0, stream>>>(p);
   else
-    columns_of_planes<T, 1, kMax><<<blocks(1), threads, 0, stream>>>(p);
+    columns_of_planes<T, 1, kMax><<<grid(1), threads, 0, stream>>>(p);
 }
 
 }  // namespace
 
 void launch_pooling(const PoolingParameters& p, cudaStream_t stream) {
+  const bool is_byte = p.type == DataType::kINT8 || p.type == DataType::kUINT8;
+  if (is_byte && launch_byte_maxima(p, stream)) return;
   if (p.type == DataType::kINT8) return launch<int8_t>(p, stream);
   if (p.type == DataType::kUINT8) return launch<uint8_t>(p, stream);
   with_device_float(p.type, [&](auto zero) { launch<decltype(zero)>(p, stream); });

@@ -29,6 +29,8 @@ struct PoolingParameters {
 
 /// Not for empty results.
 void launch_pooling(const PoolingParameters& p, cudaStream_t stream);
+/// The same for maxima of bytes in square windows, the channels last; false for others.
+bool launch_byte_maxima(const PoolingParameters& p, cudaStream_t stream);
 
 /// One number for each image and channel: the maximum of its elements, or their sum by `divisor`.
 struct PlaneParameters {

@@ -93,14 +93,27 @@ TEST(PoolingTest, NansAreMaxima) {
 }
 
 TEST(PoolingTest, MaximaOfBytes) {
-  std::vector<int8_t> elements(size_t{2} * 16 * 6 * 7);
-  for (size_t i = 0; i < elements.size(); ++i)
-    elements[i] = static_cast<int8_t>(i * 77 % 256 - 128);
-  for (const Layout layout : tested().layouts) {
-    TestInput in = integers(DataType::kINT8, {2, 16, 6, 7}, elements);
-    in.layout = layout;
-    expect_as_reference(pooling(PoolingType::kMAX, {3, 3}, {2, 2}, {1, 1}), {in});
-  }
+  const PoolingCase cases[] = {
+      {{3, 3}, {2, 2}, {1, 1}, {2, 16, 6, 7}},  {{3, 3}, {1, 3}, {2, 1}, {2, 48, 5, 7}},
+      {{2, 2}, {2, 2}, {0, 0}, {3, 32, 8, 9}},  {{2, 2}, {1, 1}, {1, 1}, {1, 16, 1, 1}},
+      {{5, 5}, {1, 1}, {2, 2}, {2, 16, 9, 4}},  {{3, 3}, {2, 2}, {1, 1}, {2, 24, 6, 7}},
+      {{3, 2}, {2, 2}, {1, 1}, {2, 16, 6, 7}},  {{3, 3}, {4, 4}, {0, 0}, {1, 16, 11, 12}},
+      {{4, 4}, {2, 2}, {3, 3}, {1, 16, 11, 12}}};
+  for (const PoolingCase& c : cases)
+    for (const DataType type : {DataType::kINT8, DataType::kUINT8})
+      for (const Layout layout : tested().layouts)
+        for (const int64_t dilation : {1, 2}) {
+          if (dilation > 1 && c.data[2] < 2 * c.window[0]) continue;
+          SCOPED_TRACE(fmt::format("{} {} {} {}", name_of(type), c.window, c.data, dilation));
+          std::vector<int8_t> elements(static_cast<size_t>(c.data.volume()));
+          for (size_t i = 0; i < elements.size(); ++i)
+            elements[i] = static_cast<int8_t>(i * i * 77 % 251 + i % 5);
+          TestInput in = integers(type, c.data, elements);
+          in.layout = layout;
+          Pooling op = pooling(PoolingType::kMAX, c.window, c.stride, c.pad);
+          op.dilation = Shape::filled(2, dilation);
+          expect_as_reference(op, {in});
+        }
 }
 
 TEST(PoolingTest, SpatialMeans) {
@@ -108,7 +121,8 @@ TEST(PoolingTest, SpatialMeans) {
   op.operation = nvinfer1::ReduceOperation::kAVG;
   op.axes = 0b1100;
   for (const bool keeps : {true, false})
-    for (const Shape& shape : {Shape{2, 70, 7, 7}, Shape{1, 3, 40, 33}, Shape{3, 7, 1, 1}})
+    for (const Shape& shape :
+         {Shape{2, 70, 7, 7}, Shape{1, 3, 40, 33}, Shape{3, 7, 1, 1}, Shape{90, 520, 3, 5}})
       for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kBF16})
         for (const Layout layout : tested().layouts) {
           SCOPED_TRACE(fmt::format("{} {} {}", shape, name_of(type), name_of(layout)));
