@@ -81,6 +81,8 @@ Offer load_integer_pointwise(const KernelRequest& request, const StoredKernel& s
 /// Select, Cast, Identity, BitCast.
 Offer offer_move(const KernelRequest& request);
 Offer load_move(const KernelRequest& request, const StoredKernel& stored);
+/// Quantize of pictures, whose channels are last in the result.
+Offer offer_quantize_pictures(const KernelRequest& request);
 /// Quantize and Dequantize.
 Offer offer_quantize(const KernelRequest& request);
 Offer load_quantize(const KernelRequest& request, const StoredKernel& stored);

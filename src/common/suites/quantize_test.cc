@@ -25,11 +25,11 @@ struct Laid {
   Shape data, scale;
   ScaleLayout layout;
 };
-const Laid kLaid[] = {{{2, 6, 5, 4}, {}, {}},          {{3, 7, 30, 43}, {}, {}},
-                      {{2, 3, 30, 43}, {}, {}},        {{1, 2, 9, 7}, {}, {}},
-                      {{3, 4, 1, 1}, {}, {}},          {{2, 6, 5, 4}, {6}, {1, {}}},
-                      {{2, 6, 5, 4}, {4}, {-1, {}}},   {{4, 32}, {2, 4}, {-1, {2, 8}}},
-                      {{3, 32}, {3, 2}, {-1, {1, 16}}}};
+const Laid kLaid[] = {
+    {{2, 6, 5, 4}, {}, {}},          {{3, 7, 30, 43}, {}, {}},        {{2, 3, 30, 43}, {}, {}},
+    {{1, 2, 9, 7}, {}, {}},          {{2, 3, 12, 10}, {}, {}},        {{2, 4, 6, 8}, {}, {}},
+    {{3, 4, 1, 1}, {}, {}},          {{2, 6, 5, 4}, {6}, {1, {}}},    {{2, 6, 5, 4}, {4}, {-1, {}}},
+    {{4, 32}, {2, 4}, {-1, {2, 8}}}, {{3, 32}, {3, 2}, {-1, {1, 16}}}};
 const Laid kUneven = {{5, 30}, {3, 4}, {-1, {2, 8}}};
 
 TEST(QuantizeTest, EveryTypeAndLayoutOfScales) {
@@ -50,6 +50,23 @@ TEST(QuantizeTest, EveryTypeAndLayoutOfScales) {
       dequantize.to = DataType::kHALF;
       expect_as_reference(dequantize, {{quantized.reference()}, scales(laid.scale)});
     }
+}
+
+TEST(QuantizeTest, PicturesOfEveryType) {
+  for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kBF16})
+    for (const int64_t channels : {2, 3, 4})
+      for (const int64_t columns : {8, 7}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", name_of(type), channels, columns));
+        Quantize op;
+        TestInput in = {random_tensor({2, channels, 4, columns}, 1, -80, 80)};
+        in.tensor->mutable_data<float>()[5] = NAN;
+        in.tensor->mutable_data<float>()[9] = INFINITY;
+        const TestInput scale = as_type(type, scales({}));
+        expect_as_reference(op, {as_type(type, in), scale});
+        op.lowest = -11;
+        op.highest = 90;
+        expect_as_reference(op, {as_type(type, in), scale});
+      }
 }
 
 TEST(QuantizeTest, BlocksThatDoNotDivideAnAxis) {
