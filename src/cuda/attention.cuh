@@ -62,12 +62,13 @@ const __device__ T* vectors(const AttentionParameters::Vectors& v, int64_t batch
 }
 
 /// What is stored of numbers: T, or bytes.
-template <class T> __device__ uint8_t byte_of(const Quantized& quantized, float x) {
-  return quantized(to_float(from_float<T>(x)));
+template <class T, class Rule> __device__ uint8_t byte_of(const Rule& byte, float x) {
+  return byte(to_float(from_float<T>(x)));
 }
 /// Two neighbours.
-template <class T> __device__ uint16_t bytes_of(const Quantized& quantized, float low, float high) {
-  return static_cast<uint16_t>(byte_of<T>(quantized, low) | byte_of<T>(quantized, high) << 8);
+template <class T, class Rule>
+__device__ uint16_t bytes_of(const Rule& byte, float low, float high) {
+  return static_cast<uint16_t>(byte_of<T>(byte, low) | byte_of<T>(byte, high) << 8);
 }
 
 /// The result's elements, T or uint8_t.

@@ -183,9 +183,9 @@ template <class T, int kSize> class Block {
     }
   }
   // Rows of a part have 64 bytes, swizzled within those.
-  __device__ void fill_with_bytes(const OnlineSoftmax<T, kSize, kKeys>& softmax,
-                                  const float (&by)[2], Result& result) const {
-    const Quantized quantized(p_.byte_rule);
+  template <class Rule>
+  __device__ static void fill_with_bytes(const OnlineSoftmax<T, kSize, kKeys>& softmax,
+                                         const float (&by)[2], const Rule& byte, Result& result) {
     const int lane = softmax.lane();
 #pragma unroll
     for (int i = 0; i < kSize / 16; ++i)
@@ -198,7 +198,7 @@ template <class T, int kSize> class Block {
         for (int eight = 0; eight < 2; ++eight) {
           const auto& x = softmax.result[2 * i + eight];
           *reinterpret_cast<uint16_t*>(at + eight * 8) =
-              bytes_of<T>(quantized, x[2 * half] * by[half], x[2 * half + 1] * by[half]);
+              bytes_of<T>(byte, x[2 * half] * by[half], x[2 * half + 1] * by[half]);
         }
       }
   }
@@ -210,10 +210,13 @@ template <class T, int kSize> class Block {
     const float by[2] = {softmax.factor(0), softmax.factor(1)};
     if (lane == 0) wait_for_stores();
     __syncwarp();
-    if (p_.gives_bytes)
-      fill_with_bytes(softmax, by, result);
-    else
+    const Quantized quantized(p_.byte_rule);
+    if (!p_.gives_bytes)
       fill(softmax, by, result);
+    else if (p_.byte_rule.is_float8)
+      fill_with_bytes(softmax, by, [&](float x) { return quantized.float8(x); }, result);
+    else
+      fill_with_bytes(softmax, by, [&](float x) { return quantized.integer(x); }, result);
     publish_to_copies();
     __syncwarp();
     if (lane != 0 || row >= p_.queries) return;

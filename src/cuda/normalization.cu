@@ -1,6 +1,7 @@
 #include "cuda/elements.cuh"
 #include "cuda/groups.cuh"
 #include "cuda/normalization.h"
+#include "cuda/normalization_in_turn.cuh"
 
 namespace tenon::cuda {
 namespace {
@@ -234,6 +235,8 @@ void launch_normalization(const Task& t, cudaStream_t stream) {
   if (t.rows * t.length == 0) return;
   with_device_float(t.type, [&](auto zero) {
     using T = decltype(zero);
+    if constexpr (sizeof(T) == 2)
+      if (launch_in_turn<T>(t, stream)) return;
     if (launch_in_registers<T>(t, stream)) return;
     const auto grid = static_cast<unsigned>(t.rows < (1 << 20) ? t.rows : 1 << 20);
     if (t.in_rows)
