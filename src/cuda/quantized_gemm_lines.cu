@@ -24,6 +24,7 @@ struct Lines {
   int pitch;                    // bytes from a line to the next
   int chunks;                   // of a line of the window
   int in_window;                // all of them
+  int buffers;                  // 2: a tile's lines are loaded while the one before is multiplied
   Divider of_pitch, of_window;  // chunks from a line to the next, lines of a window
 
   explicit Lines(const QuantizedGemm& p)
@@ -31,7 +32,8 @@ struct Lines {
         margin(static_cast<int>(
             std::min<int64_t>(QuantizedGemm::line_bytes(p.pre[1], p.channels), kLongest))),
         chunks(p.line_bytes() / kChunk),
-        in_window(p.kernel[0] * chunks) {
+        in_window(p.kernel[0] * chunks),
+        buffers(1) {
     const int64_t last = int64_t{p.out[1] - 1} * p.stride[1] - p.pre[1];
     // A word is read from two.
     const int64_t end = std::max(int64_t{p.in[1]} * p.channels,
@@ -41,7 +43,9 @@ struct Lines {
     of_pitch = Divider(pitch / kChunk);
     of_window = Divider(p.kernel[0]);
   }
-  int64_t bytes(const QuantizedGemm& p) const { return int64_t{count} * p.kernel[0] * pitch; }
+  int64_t bytes(const QuantizedGemm& p) const {
+    return int64_t{buffers} * count * p.kernel[0] * pitch;
+  }
 };
 
 // Four bytes at any address.
@@ -59,6 +63,7 @@ template <class Data> class Block {
         l_(lines),
         weights_(shared),
         data_(shared + (p.depth() + kDepth - 1) / kDepth * kSliceBytes),
+        buffer_bytes_(lines.count * p.kernel[0] * lines.pitch),
         first_column_(static_cast<int>(blockIdx.y) * kColumns) {}
 
   __device__ void load_weights() const {
@@ -73,13 +78,18 @@ template <class Data> class Block {
     }
   }
 
-  __device__ void load_data(int64_t first_row) const {
+  __device__ void load_data(int64_t first_row, int64_t rows, int buffer) const {
+    uint8_t* const data = data_ + buffer * buffer_bytes_;
+    const int64_t last_row = min(first_row + kRows, rows) - 1;
     const auto first_line =
         static_cast<int64_t>(dividers_.columns.quotient(static_cast<uint32_t>(first_row)));
+    const auto last_line =
+        static_cast<int64_t>(dividers_.columns.quotient(static_cast<uint32_t>(last_row)));
+    const auto out_lines = static_cast<int>(last_line - first_line + 1);
     const int64_t all_lines = int64_t{p_.images} * p_.out[0];
     const int line_bytes = p_.in[1] * p_.channels;
     const uint4 padding = *static_cast<const uint4*>(p_.padding);
-    const auto count = static_cast<uint32_t>(l_.count * p_.kernel[0] * l_.pitch / kChunk);
+    const auto count = static_cast<uint32_t>(out_lines * p_.kernel[0] * l_.pitch / kChunk);
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
       uint32_t window_line = i;
@@ -91,7 +101,7 @@ template <class Data> class Block {
       const int line = out_line * p_.stride[0] - p_.pre[0] + in_window * p_.dilation[0];
       const auto* from =
           static_cast<const uint8_t*>(p_.data) + (int64_t{image} * p_.in[0] + line) * line_bytes;
-      uint8_t* to = data_ + i * kChunk;
+      uint8_t* to = data + i * kChunk;
       if (line < 0 || line >= p_.in[0] || at + kChunk <= 0 || at >= line_bytes)
         *reinterpret_cast<uint4*>(to) = padding;
       else if (line_bytes % kChunk == 0)
@@ -101,7 +111,8 @@ template <class Data> class Block {
     }
   }
 
-  __device__ void multiply(int64_t first_row, int64_t rows, WarpSums<kRowBlocks, 1>& sums) const {
+  __device__ void multiply(int64_t first_row, int64_t rows, int buffer,
+                           WarpSums<kRowBlocks, 1>& sums) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int matrix = lane / 8, in_matrix = lane % 8;
     const auto first_line = dividers_.columns.quotient(static_cast<uint32_t>(first_row));
@@ -114,7 +125,7 @@ template <class Data> class Block {
       const auto column = static_cast<int>(dividers_.columns.split(line));
       const int at = static_cast<int>(line - first_line) * p_.kernel[0] * l_.pitch + l_.margin
                      + (column * p_.stride[1] - p_.pre[1]) * p_.channels;
-      windows[i] = data_ + at / 4 * 4 + lane % 4 * 4;
+      windows[i] = data_ + buffer * buffer_bytes_ + at / 4 * 4 + lane % 4 * 4;
       bits[i] = static_cast<unsigned>(at) % 4 * 8;
     }
     int line = 0, chunk = 0;  // of the window
@@ -160,7 +171,7 @@ template <class Data> class Block {
   const Lines& l_;
   uint8_t* weights_;
   uint8_t* data_;
-  int first_column_;
+  int buffer_bytes_, first_column_;
 };
 
 // Blocks make several tiles of the same output channels.
@@ -174,15 +185,25 @@ __global__ void __launch_bounds__(kThreads)
   const Block<Data> block(p, dividers, lines, shared);
   block.load_weights();
   table.fill(p, block.first_column(), static_cast<int>(threadIdx.x), kThreads);
-  for (int64_t first_row = int64_t{blockIdx.x} * kRows; first_row < rows;
-       first_row += int64_t{gridDim.x} * kRows) {
-    block.load_data(first_row);
+  const int64_t step = int64_t{gridDim.x} * kRows;
+  const auto load = [&](int64_t first_row, int buffer) {
+    if (first_row < rows) block.load_data(first_row, rows, buffer);
     end_group();
+  };
+  int buffer = 0;
+  load(int64_t{blockIdx.x} * kRows, buffer);
+  for (int64_t first_row = int64_t{blockIdx.x} * kRows; first_row < rows; first_row += step) {
     wait_for_groups<0>();
-    __syncthreads();
+    __syncthreads();  // the lines are there, and those of the tile before may be overwritten
+    const int other = lines.buffers - 1 - buffer;
+    if (lines.buffers > 1) load(first_row + step, other);
     WarpSums<kRowBlocks, 1> sums = {};
-    block.multiply(first_row, rows, sums);
-    __syncthreads();  // the lines may be overwritten
+    block.multiply(first_row, rows, buffer, sums);
+    if (lines.buffers == 1) {
+      __syncthreads();
+      load(first_row + step, other);
+    }
+    buffer = other;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     store_sums<int32_t>(
         p, sums, rows, block.first_column(), 0,
@@ -195,9 +216,11 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 bool launch_quantized_gemm_of_lines(const QuantizedGemm& p, cudaStream_t stream) {
-  const Lines lines(p);
-  const int64_t bytes = QuantizedGemm::weights_bytes(kColumns, p.depth()) + lines.bytes(p);
   constexpr int64_t kMaxBytes = 96 << 10;  // which all GPUs with tensor cores of bytes have
+  Lines lines(p);
+  const int64_t weights = QuantizedGemm::weights_bytes(kColumns, p.depth());
+  if (weights + 2 * lines.bytes(p) <= kMaxBytes) lines.buffers = 2;
+  const int64_t bytes = weights + lines.bytes(p);
   constexpr unsigned kMaxAcross = 65535;
   const Tiles tiles(p, kRows, kColumns);
   if (bytes > kMaxBytes || tiles.across > kMaxAcross) return false;
