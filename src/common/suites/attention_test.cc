@@ -97,6 +97,88 @@ TEST(AttentionTest, LengthsAndOffsets) {
       }
 }
 
+// Offsets of the queries, without numbers of keys: kernels that know no lengths see them, too.
+TEST(AttentionTest, OffsetsWithoutLengths) {
+  for (const DataType type : kFloatTypes)
+    for (const Sizes& s : {Sizes{3, 2, 1, 17, 150, 64, 64}, Sizes{3, 1, 4, 70, 131, 64, 48}})
+      for (int options = 0; options < 8; ++options)
+        for (const bool is_one : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} {} queries, options {}, one offset {}", name_of(type),
+                                   s.queries, options, is_one));
+          Attention op;
+          op.scale = 0.2f;
+          op.causal = (options & 1) != 0;
+          op.left_window = (options & 2) != 0 ? 9 : -1;
+          op.right_window = (options & 4) != 0 ? 5 : -1;
+          auto inputs = operands(s);
+          inputs.push_back(absent());
+          inputs.push_back(absent());
+          inputs.push_back(
+              is_one ? integers<int64_t>(DataType::kINT64, {1}, {40})
+                     : integers<int64_t>(DataType::kINT64, {3}, {0, -3, s.keys - s.queries}));
+          check_attention(op, inputs, type);
+        }
+}
+
+// Keys are bound on one side alone, and queries of several heads share theirs.
+TEST(AttentionTest, RightWindows) {
+  for (const DataType type : kFloatTypes)
+    for (const Sizes& s : {Sizes{1, 2, 3, 70, 200, 64, 64}, Sizes{2, 1, 2, 9, 45, 13, 11}})
+      for (const int64_t right : {0, 1, 7, 90, 500}) {
+        SCOPED_TRACE(fmt::format("{} {} keys, {} to the right", name_of(type), s.keys, right));
+        Attention op;
+        op.scale = 0.3f;
+        op.right_window = right;
+        check_attention(op, operands(s), type);
+      }
+}
+
+// The largest score is the least product then.
+TEST(AttentionTest, NegativeScales) {
+  for (const DataType type : kFloatTypes)
+    for (const Sizes& s : {Sizes{1, 2, 1, 70, 200, 64, 64}, Sizes{2, 1, 3, 17, 150, 128, 128},
+                           Sizes{2, 2, 1, 9, 20, 13, 13}})
+      for (const bool causal : {false, true})
+        for (const float softcap : {0.f, 1.5f}) {
+          SCOPED_TRACE(
+              fmt::format("{} {} keys, causal {}, cap {}", name_of(type), s.keys, causal, softcap));
+          Attention op;
+          op.scale = -0.7f;
+          op.softcap = softcap;
+          op.causal = causal;
+          check_attention(op, operands(s), type);
+        }
+}
+
+// Vectors whose elements no vector of 16 bytes divides, of queries that share keys.
+TEST(AttentionTest, OddWidthsOfSharedHeads) {
+  for (const DataType type : kFloatTypes)
+    for (const auto& [size, width] : {std::pair{1, 3}, {13, 64}, {64, 13}, {33, 65}, {127, 129}}) {
+      SCOPED_TRACE(fmt::format("{} size {}, width {}", name_of(type), size, width));
+      Attention op;
+      op.scale = 0.2f;
+      op.causal = true;
+      check_attention(op, operands({2, 2, 3, 67, 140, size, width}), type);
+    }
+}
+
+// As decoders have it: one key for 2, 4 or 8 heads, with and without a mask of each head.
+TEST(AttentionTest, GroupsOfQueries) {
+  for (const DataType type : kFloatTypes)
+    for (const int64_t shared : {2, 4, 8})
+      for (const int64_t queries : {1, 5, 130}) {
+        SCOPED_TRACE(fmt::format("{} {} heads, {} queries", name_of(type), shared, queries));
+        Attention op;
+        op.scale = 0.2f;
+        op.causal = queries > 1;
+        const Sizes s = {2, 2, shared, queries, 150, 64, 64};
+        auto inputs = operands(s);
+        check_attention(op, inputs, type);
+        inputs.push_back(data({s.batch, s.heads * shared, queries, s.keys}, 4));
+        check_attention(op, inputs, type);
+      }
+}
+
 TEST(AttentionTest, WithoutSoftmax) {
   for (const DataType type : kFloatTypes) {
     Attention op;

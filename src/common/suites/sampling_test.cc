@@ -152,8 +152,34 @@ TEST(GridSampleTest, PlacesFarAway) {
       GridSample op;
       op.outside = outside;
       op.align_corners = align;
-      check_sampling(op, {data({1, 5, 6, 7}), {grid, false, Layout::kLinear}}, "grid_sample");
+      for (const int64_t width : {7, 8})
+        check_sampling(op, {data({1, 5, 6, width}), {grid, false, Layout::kLinear}}, "grid_sample");
     }
+}
+
+// Places on elements, between two, and beside the picture, in every type.
+TEST(GridSampleTest, PlacesBesideTheEdges) {
+  constexpr int64_t kWidth = 12, kHeight = 5, kChannels = 19;
+  std::vector<float> places;  // and whole ones, between which nothing is read
+  for (int64_t row = -1; row <= kHeight; ++row)
+    for (int64_t column = -1; column <= kWidth; ++column)
+      for (const float between : {0.f, 0.25f}) {
+        const auto x = static_cast<float>(column) + between;
+        places.push_back(2 * x / (kWidth - 1) - 1);
+        places.push_back(2 * static_cast<float>(row) / (kHeight - 1) - 1);
+      }
+  Tensor grid(DataType::kFLOAT, {1, 1, static_cast<int64_t>(places.size()) / 2, 2});
+  std::ranges::copy(places, grid.mutable_data<float>());
+  for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kBF16})
+    for (const auto outside : {SampleMode::kFILL, SampleMode::kCLAMP, SampleMode::kREFLECT})
+      for (const bool align : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", name_of(type), static_cast<int>(outside), align));
+        GridSample op;
+        op.outside = outside;
+        op.align_corners = align;
+        check_sampling(op, {sampling_numbers(type, {1, kChannels, kHeight, kWidth}, 1, -1, 1),
+                            as_type(type, {grid})});
+      }
 }
 
 TEST(GridSampleTest, WhatIsEmptyGivesZerosOrNothing) {
