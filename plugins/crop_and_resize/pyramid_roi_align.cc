@@ -10,6 +10,31 @@ using namespace tenon::kernels;  // NOLINT
 
 namespace {
 
+// What crops of `kLevels` feature maps share. The last two of image_size are height and width.
+template <int kLevels> struct LevelCrops {
+  int32_t pooled_size = 7;
+  std::vector<int32_t> image_size;
+
+  using T = Types<float, Half, BFloat16>;
+
+  void require_sizes(size_t image_axes) const {
+    require_at_least("pooled_size", pooled_size, 1);
+    require_elements("image_size", image_size.size(), image_axes);
+    for (const int32_t extent : image_size) require_at_least("image_size", extent, 1);
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in.size() != 1 + kLevels)
+      throw std::invalid_argument("expected rois and " + std::to_string(kLevels)
+                                  + " feature maps, found " + std::to_string(in.size())
+                                  + " inputs");
+    out[0] = crop_extents(in[0], in[1], pooled_size, pooled_size);
+  }
+  void check(std::span<const Shape> in) const { require_crops(in[0], in.subspan(1)); }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return crop_workspace(in.subspan(1));
+  }
+};
+
 enum class PyramidCoordinates { kCorners = -1, kNone = 0, kOutput = 1, kBoth = 2 };
 
 struct PyramidCrops {
@@ -51,15 +76,14 @@ struct PyramidCrops {
   }
 };
 
-struct PyramidRoiAlign {
-  int32_t fpn_scale = 224, pooled_size = 7;
-  std::vector<int32_t> image_size = {1024, 1024};
+struct PyramidRoiAlign : LevelCrops<4> {
+  int32_t fpn_scale = 224;
   bool is_absolute = true, rows_first = false, counts_pixels = false, is_legacy = false;
   PyramidCoordinates coordinates = PyramidCoordinates::kBoth;
   int32_t sampling_ratio = 0;
 
-  using T = Types<float, Half, BFloat16>;
-  static constexpr int kLevels = 4;
+  PyramidRoiAlign() : LevelCrops{.image_size = {1024, 1024}} {}
+
   static constexpr auto attributes = std::tuple{
       attribute("fpn_scale", &PyramidRoiAlign::fpn_scale)
           .says("pixels of a side from which on a box is of the third map"),
@@ -96,9 +120,7 @@ struct PyramidRoiAlign {
 
   void prepare() const {
     require_at_least("fpn_scale", fpn_scale, 1);
-    require_at_least("pooled_size", pooled_size, 1);
-    require_elements("image_size", image_size.size(), 2);
-    for (const int32_t extent : image_size) require_at_least("image_size", extent, 1);
+    require_sizes(2);
     if (sampling_ratio < 0 || sampling_ratio > 1024)
       throw std::invalid_argument("sampling_ratio must be 0 to 1024, found "
                                   + std::to_string(sampling_ratio));
@@ -106,16 +128,6 @@ struct PyramidRoiAlign {
     if (number < -1 || number > 2)
       throw std::invalid_argument("roi_coords_transform must be -1 to 2, found "
                                   + std::to_string(number));
-  }
-  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in.size() != 1 + kLevels)
-      throw std::invalid_argument("expected rois and 4 feature maps, found "
-                                  + std::to_string(in.size()) + " inputs");
-    out[0] = crop_extents(in[0], in[1], pooled_size, pooled_size);
-  }
-  void check(std::span<const Shape> in) const { require_crops(in[0], in.subspan(1)); }
-  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return crop_workspace(in.subspan(1));
   }
   template <class E>
   void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
@@ -165,12 +177,9 @@ struct MultilevelCrops {
   }
 };
 
-struct MultilevelCropAndResize {
-  int32_t pooled_size = 7;
-  std::vector<int32_t> image_size = {3, 832, 1344};
+struct MultilevelCropAndResize : LevelCrops<5> {
+  MultilevelCropAndResize() : LevelCrops{.image_size = {3, 832, 1344}} {}
 
-  using T = Types<float, Half, BFloat16>;
-  static constexpr int kLevels = 5;
   static constexpr auto attributes =
       std::tuple{attribute("pooled_size", &MultilevelCropAndResize::pooled_size)
                      .required()
@@ -188,21 +197,7 @@ struct MultilevelCropAndResize {
           "a bilinear sample in the middle of each bin. Boxes that are not within the image are 0.",
       .differs = "Boxes that are not within the image are written. Shapes are dynamic. bfloat16."};
 
-  void prepare() const {
-    require_at_least("pooled_size", pooled_size, 1);
-    require_elements("image_size", image_size.size(), 3);
-    for (const int32_t extent : image_size) require_at_least("image_size", extent, 1);
-  }
-  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in.size() != 1 + kLevels)
-      throw std::invalid_argument("expected rois and 5 feature maps, found "
-                                  + std::to_string(in.size()) + " inputs");
-    out[0] = crop_extents(in[0], in[1], pooled_size, pooled_size);
-  }
-  void check(std::span<const Shape> in) const { require_crops(in[0], in.subspan(1)); }
-  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return crop_workspace(in.subspan(1));
-  }
+  void prepare() const { require_sizes(3); }
   template <class E>
   void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
     crop_all(device,
