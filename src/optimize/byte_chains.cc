@@ -16,10 +16,6 @@ constexpr size_t kMaxInputs = 8;
 constexpr size_t kMaxSteps = 32;
 constexpr size_t kMaxTableSteps = 128;
 
-bool is_the_same(const Uniform& a, const Uniform& b) {
-  return a.scale == b.scale && a.zero_number == b.zero_number;
-}
-
 // A Quantize of float32 to bytes.
 std::optional<QuantizedBytes> quantization_of(const Node& node) {
   if (node.as<Quantize>() == nullptr || node.inputs[0]->type != DataType::kFLOAT)
@@ -135,7 +131,7 @@ class ByteChains {
     return quantization_of(quantize)
            && std::ranges::all_of(uses_.of(*quantize.outputs[0]), [&](const Node* n) {
                 const auto numbers = dequantized(*n);
-                return numbers && is_the_same(numbers->scale, *uniform_of(quantize))
+                return numbers && numbers->scale.equals(*uniform_of(quantize))
                        && (tree.members.back() == n || is_inner(*n, tree));
               });
   }

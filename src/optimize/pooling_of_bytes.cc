@@ -6,13 +6,6 @@
 #include "optimize/quantization.h"
 
 namespace tenon {
-namespace {
-
-bool is_the_same(const Uniform& a, const Uniform& b) {
-  return a.scale == b.scale && a.zero_number == b.zero_number;
-}
-
-}  // namespace
 
 std::optional<Patch> pooling_of_bytes(const Network& network, const Target& target) {
   const Uses uses(network);
@@ -27,7 +20,7 @@ std::optional<Patch> pooling_of_bytes(const Network& network, const Target& targ
     const auto scale = uniform_of(*before);
     const Ending ending = ending_of(uses, *node);
     if (!scale || !ending.result || ending.merged.size() != 2
-        || ending.to != before->inputs[0]->type || !is_the_same(*scale, *ending.result))
+        || ending.to != before->inputs[0]->type || !scale->equals(*ending.result))
       continue;
     patch.fuse(std::make_unique<Pooling>(*op), {before->inputs[0]}, ending.merged);
   }

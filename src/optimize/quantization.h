@@ -23,6 +23,11 @@ struct Uniform {
   double scale = 1;
   Value* zero = nullptr;  // null: 0
   double zero_number = 0;
+
+  /// By the numbers: the zero points may be two tensors.
+  bool equals(const Uniform& other) const {
+    return scale == other.scale && zero_number == other.zero_number;
+  }
 };
 /// Of a Quantize or Dequantize.
 std::optional<Uniform> uniform_of(const Node& node);
