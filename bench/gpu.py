@@ -22,7 +22,7 @@ import time
 
 import numpy as np
 from gpu_tenon import ROOT, Tenon, gpu_names, unpack
-from run import difference
+from run import difference, keep
 
 LARGEST_IN_FLOAT32 = 8  # batch; the CPU target takes long for more
 
@@ -138,15 +138,6 @@ def show(row):
           f"{row['error']:10.1e}{row['torch_error']:10.1e}{column('float32_error', '10.1e')}", flush=True)
 
 
-def keep(rows, path):
-    """Adds rows to a file, at once, as a run may be ended before its last."""
-    kept = json.loads(path.read_text()) if path.exists() else []
-    for row in rows:
-        same = [i for i, other in enumerate(kept) if (other["model"], other["batch"]) == (row["model"], row["batch"])]
-        kept[same[0] if same else len(kept):same[0] + 1 if same else len(kept)] = [row]
-    path.write_text(json.dumps(kept, indent=1) + "\n")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="resnet50,mobilenet_v2,vit_b_16", type=lambda text: text.split(","))
@@ -181,7 +172,7 @@ def main():
                     row = measure(model, batch, torch, tenon, folder, options)
                     show(row)
                     if options.json:
-                        keep([row], options.json)
+                        keep([row], options.json, "model", "batch")  # at once: a run may be ended before its last
                 except RuntimeError as error:
                     failed = True
                     print(f"{model}, batch {batch}: {error}", file=sys.stderr, flush=True)

@@ -9,7 +9,6 @@ function, on the same numbers. An engine without the operator is left out. As in
 
 import argparse
 import dataclasses
-import json
 import pathlib
 import sys
 import tempfile
@@ -370,15 +369,6 @@ def show(result):
     print(f"{result['operator']:18} {', '.join(cells)}", flush=True)
 
 
-def beside(results, options):
-    """Results of some operators, in the place of theirs among all that the file of --json has."""
-    file = pathlib.Path(options.json or "")
-    if not file.is_file():
-        return results
-    rows = {row["operator"]: row for row in [*json.loads(file.read_text()), *results]}
-    return list(rows.values())
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=f"any of {', '.join(OPERATORS)}")
@@ -410,7 +400,10 @@ def main():
         except RuntimeError as error:
             failed = True
             print(error, file=sys.stderr)
-    run.save(beside(results, options) if options.operators else results, options)
+    if options.operators and options.json:
+        run.keep(results, options.json, "operator")
+    else:
+        run.save(results, options)
     return 1 if failed else 0
 
 

@@ -374,6 +374,14 @@ def add_options(parser):
     parser.add_argument("--json", help="write the results to this file")
 
 
+def keep(rows, path, *names):
+    """Writes rows to a file, in the place of those with the same values by these names."""
+    path = pathlib.Path(path)
+    known = json.loads(path.read_text()) if path.exists() else []
+    kept = {tuple(row[name] for name in names): row for row in [*known, *rows]}
+    path.write_text(json.dumps(list(kept.values()), indent=1) + "\n")
+
+
 def save(results, options):
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
